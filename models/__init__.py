@@ -32,7 +32,7 @@ class Model:
     """Kinds of annotations that the model can be fitted to with its default settings."""
     summary: str
     pools: bool = False
-    """Whether the model compares pools of annotators, and so needs two or more pools."""
+    """Whether the model compares pools of annotators: it then needs two or more pools."""
     home: str = ""
     """The module of a model that another package provides; empty for models of dissensus."""
     plausibility: bool = True
@@ -109,9 +109,9 @@ def names() -> list[str]:
 def plugins() -> list[str]:
     """Return the names of models that other packages provide by an entry point.
 
-    The group of the entry point is ``dissensus.models``, its name is the name of the model, and its
-    value is a module with the same functions as the modules here and a description of the model, a
-    `Model` called ``MODEL``. See the guide to your own models in the documentation.
+    The group of the entry point is ``dissensus.models``, and its name is the name of the model. Its
+    value is a module with the same functions as the modules here, and with a description of the
+    model: a `Model` called ``MODEL``. See the guide to your own models in the documentation.
 
     Warns
     -----
@@ -124,7 +124,7 @@ def plugins() -> list[str]:
     >>> dx.models.plugins()
     []
     """
-    return list(registry.found(taken=[model.name for model in MODELS]))
+    return list(registry.plugin_entries(taken=[model.name for model in MODELS]))
 
 
 def get(name: str) -> Model:
@@ -141,8 +141,8 @@ def get(name: str) -> Model:
     >>> dx.models.get("dirichlet").kinds
     ('nominal', 'ordinal')
     """
-    brought = registry.found(taken=[model.name for model in MODELS])
-    entries: list[Model | EntryPoint] = [*MODELS, *brought.values()]
+    provided = registry.plugin_entries(taken=[model.name for model in MODELS])
+    entries: list[Model | EntryPoint] = [*MODELS, *provided.values()]
     entry = find(entries, name, "model")
     if isinstance(entry, Model):
         return entry

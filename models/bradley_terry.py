@@ -1,23 +1,23 @@
 r"""Bradley-Terry: strengths of systems from votes on pairs, with ties, voters, prompts and judges.
 
-The story. A voter a sees answers of two systems, l and r, to a prompt i. An answer is as good as
-its system, and better or worse by what the system makes of the prompt. The answer on the left is
-ahead by the difference:
+The story. A voter a sees answers of two systems, l and r, to a prompt i. The quality of an answer
+is the strength of the system plus effects of the prompt and of the voter. The answer on the left is
+ahead by the difference d:
 
 .. math:: d = s_l + u_{il} + v_{al} - s_r - u_{ir} - v_{ar}, \qquad
     s_k \sim \mathrm{Normal}(0, \sigma_s^2),\ \textstyle\sum_k s_k = 0, \quad
     u_{ik} \sim \mathrm{Normal}(0, \sigma_u^2), \quad v_{ak} \sim \mathrm{Normal}(0, \sigma_v^2),
 
-s being the strength of a system, u how much better than usual it answers this prompt, and v how
-much more than others this voter likes it in all votes. The vote is
+where s is the strength of a system, u is how much better than usual the system answers this prompt,
+and v is how much more than others this voter likes the system, in all votes. The vote is
 
 .. math:: P(\mathrm{left}) : P(\mathrm{tie}) : P(\mathrm{right})
     = e^{\eta / 2} : e^{\tau + \tau_a + \tau_i} : e^{-\eta / 2}, \qquad \eta = g_a d + b + b_a.
 
 If all voters and prompts are alike and there are no ties, this is Bradley and Terry's model,
-:math:`P(\mathrm{left}) = \operatorname{logistic}(s_l - s_r)`; ties are Davidson's, whose
-:math:`\nu` is :math:`e^\tau`: of two equal systems a share :math:`e^\tau / (2 + e^\tau)` of votes
-are ties.
+:math:`P(\mathrm{left}) = \operatorname{logistic}(s_l - s_r)`. Ties are those of Davidson's model,
+whose :math:`\nu` is :math:`e^\tau`: the share of ties between two equal systems is
+:math:`e^\tau / (2 + e^\tau)`.
 
 Voters differ (``annotators=``). Some are sharper: they see differences that others call ties or
 decide by chance (:math:`g_a`, ``annotator_sharpness``, 1 for a typical one). Some call more ties
@@ -29,10 +29,9 @@ Voters have tastes: some like a system more, or less, than others do, in all the
 Without v, intervals are too narrow for them: with 60 voters on 15 beaches in two halves, the 89 %
 interval of the difference between the halves' estimates contains 0 for .78 of the pairs of beaches
 without v, and for .89 with it.
-Tastes are in the model if voters differ and the votes can show it: a vote on a system has, on
-average, at least one more vote of the same voter on this system beside it, and some system has
-votes of two voters. Where voters vote once or twice each, as in an arena, tastes matter
-little.
+Tastes are in the model if voters differ and the votes can show it: for a vote on a system there is,
+on average, at least one further vote of the same voter on this system, and some system has votes of
+two voters. Where voters vote once or twice each, as in an arena, tastes matter little.
 
 Votes on one prompt are alike (``items=``): all votes on the same two answers share s and u. Without
 u, intervals take them as independent, and are too narrow. On 8,931 votes on
@@ -40,7 +39,7 @@ u, intervals take them as independent, and are too narrow. On 8,931 votes on
 votes. Some prompts have more ties (:math:`\tau_i`, ``item_tie``), such as those that every system
 answers well.
 
-A judge j, such as a language model, may have judged all pairs of answers where people voted on some
+A judge j, such as a language model, may have judged all pairs of answers, and people some of them
 (``predictions=``). Its verdict :math:`y_j` (1 left, 0 tie, -1 right) is evidence:
 
 .. math:: \eta = g_a \bigl(d + \textstyle\sum_j w_j y_j + W_j (V_{jl} - V_{jr})\bigr)
@@ -51,25 +50,25 @@ V are scores of systems by the judge's verdicts on all pairs: the differences :m
 fit y by least squares. The weight of a verdict (w, ``judge_weight``) and that of two systems'
 scores (W, ``judge_system_weight``) differ, because scores are means of many verdicts. ``strength``
 is a system's whole strength for people, :math:`s + (w + W) V`; ``beyond_judge`` is s, the part that
-scores do not predict. It does not measure a judge's favour, part of which W absorbs. For that,
-compare win rates with the shares of pairs that systems win by the verdicts. `dissensus.win_rate` is
-over all judged pairs. If verdicts say much about votes, its interval is narrower than from votes
-alone; if they say nothing, the weights are near 0.
+scores do not predict. It does not measure how much a judge favours a system, because W absorbs a
+part of this. For that, compare win rates with the shares of pairs that systems win by the verdicts.
+`dissensus.win_rate` is over all judged pairs. If verdicts say much about votes, its interval is
+narrower than from votes alone; if they say nothing, the weights are near 0.
 
 Covariates of answers (``answers=``), such as the length, add to d ``coefficient`` times the
 difference of the two answers, in standard deviations over the answers in the pairs. Strengths are
 then for answers with equal covariates.
 
-Strengths add up to 0: only differences mean something. A difference of 1 is odds of 2.7 to 1 on a
-typical prompt, by a typical voter; 173.7 points on the scale of chess.
+Strengths add up to 0: only differences have a meaning. A difference of 1 is odds of 2.7 to 1 on a
+typical prompt, by a typical voter, and 173.7 points on the Elo scale of chess.
 
 Priors and why. All are on the logit scale. The spread of strengths has a Rayleigh prior with scale
 2, as one system may win nearly always: the variance then has an exponential prior, which is nearly
 flat near 0. Systems are often few, and a prior with its mode at a spread of 0 pulls them together:
 intervals of the best and the worst would be too narrow. Other spreads are half-normal: of prompts
-and of tastes with scale 1, and of log sharpness and advantage with .5, as they are details; of ties
-with 1.5, as voters, and prompts, may differ widely in their share of ties. :math:`\tau` is normal
-(0, 2) and b is normal (0, 1); w, W and t are normal (0, 2), and coefficients normal (0, 1).
+and of tastes with scale 1; of log sharpness and advantage with .5, as these effects are smaller; of
+ties with 1.5, as voters, and prompts, may differ widely in their share of ties. :math:`\tau` is
+normal (0, 2) and b is normal (0, 1); w, W and t are normal (0, 2), and coefficients normal (0, 1).
 
 When to use it. To rank systems by preferences of people or of a language model
 (`dissensus.win_rate`, `dissensus.rank`, `dissensus.compare`). When not: if voters put three or more
@@ -78,9 +77,9 @@ can be ordered on one line: if A mostly beats B, B beats C and C beats A, it est
 equal. Tastes are independent: if voters are of two kinds, with an order of systems in each, the
 strengths are means over both.
 
-The sampler is a Gibbs sampler of blocks: all strengths at once; the numbers of a prompt; a voter's
-tastes; a voter's other numbers. Each moves on an ellipse about its mode given the rest, which
-leaves the posterior exact. NUTS on the same model serves as a check.
+The sampler is a Gibbs sampler of blocks: all strengths at once; the effects of a prompt; a voter's
+tastes; a voter's other parameters. Each block is moved on an ellipse around its conditional mode,
+which keeps the posterior exact. NUTS on the same model serves as a check.
 
 Source: Bradley & Terry (1952), "Rank analysis of incomplete block designs", Eq. 4; ties after
 Davidson (1970), Eq. 3; the flat variance after Morris & Lysy (2012), "Shrinkage estimation in
@@ -126,9 +125,8 @@ def build(
         Votes, from `dissensus.pairs`.
     annotators : bool, optional
         Whether voters differ. None is True if the votes name two or more, with two votes of each on
-        average or ``predictions`` beside them. Voters who differ have tastes if the votes can show
-        it: a vote on a system has on average one vote or more of the same voter on the same system
-        beside it, and some system has votes of two voters.
+        average, or if there are ``predictions``. Voters who differ have tastes if the votes can
+        show it: see the card.
     items : bool, optional
         Whether votes on one prompt are alike. None is True if the votes name two or more prompts,
         on the same condition, and if some system has votes on two (or there are ``predictions``).
@@ -143,9 +141,9 @@ def build(
         ``judge_weight``, ``judge_system_weight``, ``judge_tie`` and ``coefficient``. The others
         keep their defaults.
     predictions : xarray.Dataset, optional
-        Judges' verdicts, from `dissensus.pairs`, whose ``annotator`` is the judge: on every pair
-        of answers that has votes, and on any others; every judge on the same pairs. If a judge
-        judged a pair several times, as with the sides exchanged, the mean is used.
+        Judges' verdicts, from `dissensus.pairs` with the judge as ``annotator``. All judges judge
+        the same pairs: every pair of answers that has votes, and possibly others. If a judge judged
+        a pair several times, as with the sides exchanged, the mean is used.
     answers : dataframe or mapping of columns, optional
         Covariates of answers: columns ``item`` and ``system``, and columns of numbers. Rows of
         answers that are in no pair are not used.
@@ -197,7 +195,7 @@ def _model(process: Process) -> Any:
 
     form = process.form
     left, right = process.code("left_code"), process.code("right_code")
-    item, who = process.code("item_code"), process.code("annotator_code")
+    item, voter = process.code("item_code"), process.code("annotator_code")
     coords = {SYSTEM: process.systems}
     coords |= {dim: process.names(dim) for dim in (ANNOTATOR, ITEM) if len(process.names(dim))}
 
@@ -217,7 +215,7 @@ def _model(process: Process) -> Any:
         if form.tastes:
             sd = spread("annotator_taste_spread")
             taste = pm.Normal("annotator_taste", 0.0, sd, dims=(ANNOTATOR, SYSTEM))
-            ahead = ahead + taste[who, left] - taste[who, right]
+            ahead = ahead + taste[voter, left] - taste[voter, right]
         tie: Any = _NEVER
         of_judges: Any = 0.0
         if known is not None:
@@ -226,26 +224,26 @@ def _model(process: Process) -> Any:
             sharpness = pm.LogNormal(
                 "annotator_sharpness", 0.0, spread("sharpness_spread"), dims=ANNOTATOR
             )
-            ahead = ahead * sharpness[who]
+            ahead = ahead * sharpness[voter]
         if form.ties:
             tie = pm.Normal("tie", 0.0, process.priors["tie"]) + of_judges
             if form.items:
                 tie = tie + pm.Normal("item_tie", 0.0, spread("item_tie_spread"), dims=ITEM)[item]
             if form.annotators:
                 sd = spread("annotator_tie_spread")
-                tie = tie + pm.Normal("annotator_tie", 0.0, sd, dims=ANNOTATOR)[who]
+                tie = tie + pm.Normal("annotator_tie", 0.0, sd, dims=ANNOTATOR)[voter]
         if form.side:
             ahead = ahead + pm.Normal("side", 0.0, process.priors["side"])
             if form.annotators:
                 sd = spread("annotator_side_spread")
-                ahead = ahead + pm.Normal("annotator_side", 0.0, sd, dims=ANNOTATOR)[who]
+                ahead = ahead + pm.Normal("annotator_side", 0.0, sd, dims=ANNOTATOR)[voter]
         logits = pt.stack([ahead / 2, tie + pt.zeros_like(ahead), -ahead / 2], axis=-1)
         pm.Categorical("outcome", logit_p=logits, observed=process.code("outcome"), dims=VOTE)
     return model
 
 
 def _with_evidence(process: Process, strength: Any, ahead: Any) -> tuple[Any, Any]:
-    """Add verdicts and covariates to how far a side is ahead; return what verdicts do to ties."""
+    """Add verdicts and covariates to the left side's lead; return it, and effects on ties."""
     import pymc as pm
 
     known = process.evidence

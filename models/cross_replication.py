@@ -21,7 +21,7 @@ experts" is a difference within one posterior. Pools need not label all items.
 
 Priors and why. As in `crossed_effects`, the same for all pools. R has an LKJ prior
 (``correlation_prior=``). The default of 1 is uniform over correlation matrices; larger values
-shrink correlations towards 0. With few items or noisy pools the posterior of the correlation is
+shrink correlations towards 0. With few items or noisy pools, the posterior of the correlation is
 wide. If small pools agree almost perfectly, the priors make the xCC too low. With 120 items, 6 to
 10 annotators per pool and a true correlation of .95, 90 % intervals of the xCC contained the true
 value in about 80 % of 400 studies, and were too low in the others; intervals of the normalised xCC

@@ -45,8 +45,8 @@ gap between cutpoints                                                 exponentia
 
 The prior of a coefficient has mean 0, and this sd divided by the sd of its covariate.
 
-Priors for numbers are scaled to the data, which are used twice, but only for the scale. The scale
-of labels is fixed by the latent residual. Priors for labels allow, and do not require, that the
+Priors for numbers are scaled to the data: the data are used twice, but only for the scale. The
+latent residual fixes the scale of labels. Priors for labels allow, and do not require, that the
 label of an item two standard deviations from the average is nearly certain. With five ordered
 labels, the prior share of each of the two end labels is about a third; a few dozen annotations
 overrule this. Three or four annotators contain little information about the standard deviation of
@@ -331,8 +331,8 @@ def fit(
     ConvergenceWarning
         If the chains have not converged.
     DesignWarning
-        If the data do not inform some parameters, which then depend on priors; names items and
-        annotators.
+        If the data do not inform some parameters, which then depend on priors. The warning names
+        items and annotators.
 
     Examples
     --------

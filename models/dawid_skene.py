@@ -84,8 +84,8 @@ inform :math:`\rho` and w. The default is 0, independent errors; `dissensus.eval
 
 Items that only systems labelled. If errors are independent, predictions are evidence of their true
 labels (with ``evidence="annotators"`` these items are refused). With correlated errors they are
-not: the weight w adds to labels, and these items have none. Their accuracies come from labelled
-items that are like them:
+not: the weight w adds to labels, and these items have none. Accuracies on these items come from
+labelled items that are like them:
 
 - A system is right as often as on labelled items on which it gives the same prediction and the same
   fraction of the other systems agrees with it (none, at most half, more, all). This share has a
@@ -149,7 +149,7 @@ from dissensus.data.layout import PLACE
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, RESPONSE, SYSTEM, TERM
 from dissensus.errors import ArgumentError, DesignWarning, brief, warn_caller
 from dissensus.families.base import FitOptions, run
-from dissensus.families.crossed.covariates import covariates, told_by_others
+from dissensus.families.crossed.covariates import aliasing_warnings, covariates
 from dissensus.families.latent_truth import likelihood
 from dissensus.families.latent_truth.em import em as em
 from dissensus.families.latent_truth.fit import TruthFit
@@ -242,7 +242,7 @@ def build(
     PredictionError
         If the predictions are not one label for each of these items.
     ArgumentError
-        If a setting makes no sense, or a table lacks a column, a row or a value.
+        If a setting is invalid, or a table lacks a column, a row or a value.
 
     Examples
     --------
@@ -406,8 +406,8 @@ def fit(
         As in `crossed_effects`.
     log_likelihood : bool
         Add the log-likelihood of each item: of all its labels and predictions together, with the
-        truth summed out (with correlated errors, of labelled items, without predictions),
-        by which `arviz.compare` compares variants that were fitted to the same data; and
+        truth summed out (with correlated errors, of labelled items, without predictions). By it,
+        `arviz.compare` compares variants that were fitted to the same data. Add also
         ``log_prior``, of parameters whose prior depends on no other, for `arviz.psense_summary`.
     posterior_predictive : bool
         Add labels of new items by the same annotators and systems.
@@ -520,7 +520,7 @@ def _design(formula: Any, annotations: xr.Dataset, annotators: Any) -> dict[str,
     people = np.arange(annotations.sizes[ANNOTATOR])
     each = xr.Dataset({"annotator_code": (ANNOTATION, people), ANNOTATOR: annotations[ANNOTATOR]})
     design = covariates(formula, each, None, annotators)
-    for text in told_by_others(design.terms, design.value, np.zeros_like(people)):
+    for text in aliasing_warnings(design.terms, design.value, np.zeros_like(people)):
         warn_caller(text, DesignWarning)
     spread = design.value.std(axis=0)
     wide = REACH / np.where(spread > 0, spread, 1.0)

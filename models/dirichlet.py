@@ -36,11 +36,11 @@ Strata. If the annotations have ``stratum=``, such as the systems whose outputs 
 each stratum g has weights of its own, :math:`a_{gk} \sim \mathrm{Normal}(a_k, \sigma_a)`,
 :math:`b_{gs} \sim \mathrm{Normal}(b_s, \sigma_b)` and :math:`c_{gs} \sim \mathrm{Normal}(c_s,
 \sigma_c)`, with :math:`\log \sigma \sim \mathrm{Normal}(0, 1)`: ``stratum_label_weight``,
-``stratum_prediction_weight``, ``stratum_probability_weight``, and ``label_weight_sd`` and so on.
-So a label by a judge that favours one system counts for less in the stratum of that system, and
-systems with few labelled outputs borrow from the others. With more than 30 labels, only predictions
-and probabilities have weights by stratum. Without strata, the favoured system's share of good
-outputs is too high, and the others' too low.
+``stratum_prediction_weight``, ``stratum_probability_weight``, and ``label_weight_sd`` and so on. So
+a label by a judge that favours one system counts for less in the stratum of that system. Systems
+with few labelled outputs borrow information from the others. With more than 30 labels, only
+predictions and probabilities have weights by stratum. Without strata, the favoured system's share
+of good outputs is too high, and the others' too low.
 
 Limits. A few annotations do not show how well a system predicts items on which the panel is split
 nearly evenly. On these items, the prior treats the system as a member of the panel.
@@ -144,15 +144,14 @@ def build(
 
     from dissensus.families.conjugate.distributions import PowerMultinomial
 
-    counts, gamma, alpha, said = _data(annotations, reliability, prior_count, predictions)
-    with pm.Model(coords=_names(annotations) | said.coords(), model=None) as model:
+    counts, gamma, alpha, evidence = _data(annotations, reliability, prior_count, predictions)
+    with pm.Model(coords=_names(annotations) | evidence.coords(), model=None) as model:
         if isinstance(alpha, str):
-            concentration, tilt = in_graph(counts.shape[1], said, counts.shape[1])
+            concentration, tilt = in_graph(counts.shape[1], evidence, counts.shape[1])
             mean = pm.math.softmax(np.zeros(counts.shape) + tilt, axis=-1)
             parameters = concentration * mean
-            if (
-                gamma != 1.0
-            ):  # to learn the prior, every annotation counts once, whatever the reliability
+            # To learn the prior, every annotation counts once, whatever the reliability.
+            if gamma != 1.0:
                 once = log_marginal(parameters, counts) - log_marginal(parameters, gamma * counts)
                 pm.Potential("learned_once", once)
         else:
@@ -178,8 +177,8 @@ def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settl
     if not isinstance(prior, LearnedPrior):
         return Settled({}, {})
     labels = annotations[LABEL].to_numpy()
-    said = features(settings["predictions"], labels[:0], labels).by_stratum(annotations)
-    return settled_prior(prior, "prior_count", labels, said)
+    evidence = features(settings["predictions"], labels[:0], labels).by_stratum(annotations)
+    return settled_prior(prior, "prior_count", labels, evidence)
 
 
 @by_chunks(settle=_prior_of_all)
@@ -236,19 +235,19 @@ def fit(
     (4, 10, 1, 2)
     """
     arguments.flags(log_likelihood=log_likelihood, posterior_predictive=posterior_predictive)
-    counts, gamma, alpha, said = _data(annotations, reliability, prior_count, predictions)
+    counts, gamma, alpha, evidence = _data(annotations, reliability, prior_count, predictions)
     size, names = arguments.sample_shape(draws, chains), _names(annotations)
     more = Settled({}, {})
     if is_learned(alpha):
         warm_up, seeds = arguments.whole("tune", tune, 0), generator(random_seed, "prior")
-        alpha = learned([(counts, said)], size, warm_up, seeds, progressbar=progressbar)
-    if isinstance(alpha, LearnedPrior) and alpha.told:
-        more = settled_prior(alpha, "prior_count", names[LABEL], said)
+        alpha = learned([(counts, evidence)], size, warm_up, seeds, progressbar=progressbar)
+    if isinstance(alpha, LearnedPrior) and alpha.stored:
+        more = settled_prior(alpha, "prior_count", names[LABEL], evidence)
     rng = generator(random_seed, "fit")
     seed = fitting.stream_seed(rng)
     stats, constant = dict(more.groups.get("sample_stats", {})), {}
     if isinstance(alpha, LearnedPrior):
-        theta = plausibilities(alpha, gamma * counts, said, names[ITEM], size, seed)
+        theta = plausibilities(alpha, gamma * counts, evidence, names[ITEM], size, seed)
     else:
         parameters = alpha + gamma * counts
         constant["parameters"] = xr.DataArray(parameters, dims=_DIMS, coords=names)
@@ -266,20 +265,20 @@ def fit(
         hyper={
             "reliability": gamma,
             "prior_count": LEARNED if isinstance(alpha, LearnedPrior) else alpha,
-            "predictions": int(bool(said.systems)),
+            "predictions": int(bool(evidence.systems)),
         },
         inference=INFERENCE if isinstance(alpha, LearnedPrior) else fitting.EXACT,
         diagnostics={**more.attrs, **fitting.repeats(annotations)},
     )
-    asked = partial(
+    build_model = partial(
         build, annotations, reliability=reliability, prior_count=prior_count,
         predictions=predictions,
     )  # fmt: skip
     if log_likelihood:
-        fitting.attach_log_prior(tree, asked)
+        fitting.attach_log_prior(tree, build_model)
     return fitting.with_predictions(
         tree,
-        asked,
+        build_model,
         log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive,
         rng=rng,
@@ -293,19 +292,16 @@ _DIMS = (ITEM, LABEL)
 def _data(
     annotations: xr.Dataset, reliability: float, prior_count: Any, predictions: xr.Dataset | None
 ) -> tuple[Floats, float, Any, Features]:
-    """Return the counts of labels (item, label), and the checked hyperparameters.
-
-    The features from predictions are returned too.
-    """
+    """Return the counts of labels (item, label), hyperparameters, and evidence of predictions."""
     fitting.require_kind(annotations, KINDS, "dirichlet")
     counts = label_counts(annotations).astype(np.float64)
     gamma = arguments.positive("reliability", reliability)
     if isinstance(prior_count, LearnedPrior) or is_learned(prior_count):
         names = _names(annotations)
-        said = features(predictions, names[ITEM], names[LABEL]).by_stratum(annotations)
+        evidence = features(predictions, names[ITEM], names[LABEL]).by_stratum(annotations)
         if is_learned(prior_count):
             check_predicted(names[ITEM], predictions)
-        return counts, gamma, prior_count, said
+        return counts, gamma, prior_count, evidence
     alpha = arguments.positive("prior_count", prior_count, other=LEARNED)
     no_evidence(predictions, "prior_count", f"{alpha:g}")
     return counts, gamma, alpha, features(None, *_names(annotations).values())

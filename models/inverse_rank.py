@@ -12,8 +12,8 @@ the shares of :math:`\gamma` labels drawn independently:
 
 The model has no likelihood of the rankings: the source defines the posterior directly, and so does
 this model. The prior of the PyMC model from `build` is therefore this posterior. The data of the
-PyMC model are the first choices of *new* annotators. At first there are no new annotators; `build`
-explains how to predict their choices, or how to learn from them.
+PyMC model are the first choices of *new* annotators. By default there are no new annotators; the
+docstring of `build` says how to predict their choices, or how to learn from them.
 
 Priors and why. :math:`\alpha` is ``prior_count``, by default 0: a label that is not named has
 plausibility exactly 0, and is never in a top set. The published notebook adds .01 to each of 419
@@ -198,7 +198,7 @@ def fit(
     rng = generator(random_seed, "fit")
     seed, size = fitting.stream_seed(rng), arguments.sample_shape(draws, chains)
     theta, density = dirichlet_draws(parameters, annotations[ITEM].to_numpy(), size, seed)
-    seed = fitting.stream_seed(rng)  # of the remainder: must not be the seed above
+    seed = fitting.stream_seed(rng)  # for the split of the remainder, independent of the draws
     score = _named(scores, where, annotations, prior_count, seed).rename("score")
     tree = fitting.fitted(
         "inverse_rank",
@@ -211,12 +211,12 @@ def fit(
     if posterior_predictive:
         model = build(annotations, **hyper)
         model.set_data(_NEW, statements_per(annotations, ITEM))
-        found = fitting.predicted(tree, model, rng, progressbar, freeze_vars=["plausibility"])
+        new_choices = fitting.predicted(tree, model, rng, progressbar, freeze_vars=["plausibility"])
         coords = {name: score.coords[name] for name in ("candidate_label", "candidate_size")}
-        fitting.attach(tree, "posterior_predictive", found.assign_coords(coords))
+        fitting.attach(tree, "posterior_predictive", new_choices.assign_coords(coords))
         # The observed counterpart: scores do not show which annotators agree.
-        said = tree["observed_data"].to_dataset().assign(observed(annotations))
-        fitting.attach(tree, "observed_data", said)
+        observed_data = tree["observed_data"].to_dataset().assign(observed(annotations))
+        fitting.attach(tree, "observed_data", observed_data)
     return tree
 
 

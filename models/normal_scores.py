@@ -30,8 +30,8 @@ Predictions are evidence for a learned prior: the prior mean of item i is
 
 with :math:`p_{ij}` the number that system j of J predicts, :math:`w_j` its weight,
 ``prediction_weight``, and t the standard deviation of items' mean scores, at least s. Without
-predictions, metrics would count a system's knowledge about an item, beyond its few scores, as
-error.
+predictions in the prior, metrics would count as error what a system knows about an item beyond the
+item's few scores.
 
 Strata. If the annotations have ``stratum=``, such as the systems whose outputs were scored, each
 stratum has a prior mean and weights of its own around m and w: ``stratum_prior_mean`` and
@@ -137,19 +137,20 @@ def build(
     """
     import pymc as pm
 
-    score, item, data, before, said = _data(annotations, prior, predictions)
+    score, item, data, before, evidence = _data(annotations, prior, predictions)
     coords = {ITEM: annotations[ITEM].to_numpy(), ANNOTATION: np.arange(len(score))}
-    with pm.Model(coords=coords | said.coords(), model=None) as model:
+    with pm.Model(coords=coords | evidence.coords(), model=None) as model:
         if before is None:
-            before = in_graph(units_of(data), said)
-            which = teachers(coords[ITEM], data)
-            taught = teaching(data, grid_step(score), which)
+            before = in_graph(units_of(data), evidence)
+            teacher_items = teachers(coords[ITEM], data)
+            taught = teaching(data, grid_step(score), teacher_items)
             if not np.array_equal(taught, teaching(data, 0.0, data.n > 0)):
                 # The prior is learned from rounded scores, or from a part of very many items.
                 m, *rest = before
-                of_them = (m[which.nonzero()] if said.systems or said.strata else m, *rest)
-                wanted = log_marginal(of_them, taught)
-                pm.Potential("learned_from", wanted - log_marginal(before, data))
+                by_item = evidence.systems or evidence.strata
+                taught_prior = (m[teacher_items.nonzero()] if by_item else m, *rest)
+                log_taught = log_marginal(taught_prior, taught)
+                pm.Potential("learned_from", log_taught - log_marginal(before, data))
         m, k, a, b = before
         variance = pm.InverseGamma("variance", alpha=a, beta=b, dims=ITEM)
         mean = pm.Normal("mean", mu=m, sigma=(variance / k) ** 0.5, dims=ITEM)
@@ -164,15 +165,15 @@ def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settl
     if not is_learned(settings["prior"]):
         return Settled({}, {})
     prior = _learned(annotations, settings)
-    return Settled({"prior": prior._replace(told=False)}, prior.diagnosed(), prior.groups())
+    return Settled({"prior": prior._replace(stored=False)}, prior.diagnosed(), prior.groups())
 
 
 def _learned(annotations: xr.Dataset, settings: Mapping[str, Any]) -> NormalPrior:
-    score, _, data, _, said = _data(annotations, LEARNED, settings["predictions"])
-    which = teachers(annotations[ITEM].to_numpy(), data)
-    warn_of_many(int(which.sum()), said)
+    score, _, data, _, evidence = _data(annotations, LEARNED, settings["predictions"])
+    teacher_items = teachers(annotations[ITEM].to_numpy(), data)
+    warn_of_many(int(teacher_items.sum()), evidence)
     return learned(
-        teaching(data, grid_step(score), which), said.of(which),
+        teaching(data, grid_step(score), teacher_items), evidence.of(teacher_items),
         units_of(data), arguments.sample_shape(settings["draws"], settings["chains"]),
         arguments.whole("tune", settings["tune"], 0), generator(settings["random_seed"], "prior"),
     )  # fmt: skip
@@ -231,7 +232,7 @@ def fit(
     ['mean', 'variance']
     """
     arguments.flags(log_likelihood=log_likelihood, posterior_predictive=posterior_predictive)
-    score, item, data, before, said = _data(annotations, prior, predictions)
+    score, item, data, before, evidence = _data(annotations, prior, predictions)
     names, size = {ITEM: annotations[ITEM].to_numpy()}, arguments.sample_shape(draws, chains)
     attrs: dict[str, Any] = {}
     groups: dict[str, dict[str, xr.DataArray]] = {}
@@ -241,8 +242,8 @@ def fit(
         settings = {"draws": draws, "chains": chains, "tune": tune, "random_seed": random_seed,
                     "predictions": predictions}  # fmt: skip
         shared = prior if isinstance(prior, NormalPrior) else _learned(annotations, settings)
-        before = shared.each(said)
-        if shared.told:
+        before = shared.each(evidence)
+        if shared.stored:
             attrs, groups = shared.diagnosed(), shared.groups()
     else:
         for name, value in normal.update(before, data)._asdict().items():
@@ -267,7 +268,7 @@ def fit(
         constant_data=constant,
         hyper={
             "prior": [float(value) for value in before] if stated else LEARNED,
-            "predictions": int(bool(said.systems)),
+            "predictions": int(bool(evidence.systems)),
         },
         inference=fitting.EXACT if stated else INFERENCE,
         diagnostics={**attrs, **fitting.repeats(annotations)},
@@ -278,7 +279,7 @@ def fit(
         )
     return fitting.with_predictions(
         tree,
-        # Scores depend only on means and variances.
+        # Scores depend only on means and variances, so that any prior serves.
         lambda: build(annotations, prior=prior if stated else _ANY),
         log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive,
@@ -297,14 +298,14 @@ def _data(
     _require_size(score)
     data = normal.moments(score, item, annotations.sizes[ITEM])
     items = annotations[ITEM].to_numpy()
-    said = numbers(predictions, items).by_stratum(annotations)
+    evidence = numbers(predictions, items).by_stratum(annotations)
     if is_learned(prior):
         check_predicted(items, predictions)
     if is_learned(prior) or isinstance(prior, NormalPrior):
-        return score, item, data, None, said
+        return score, item, data, None, evidence
     given = _given(prior)
     no_evidence(predictions, "prior", prior)
-    return score, item, data, given, said
+    return score, item, data, given, evidence
 
 
 def _require_size(score: Any) -> None:

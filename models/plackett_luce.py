@@ -103,9 +103,9 @@ from dissensus.families.rankings.process import (
     Process,
     most_candidates,
     prior_of,
-    process,
     teaching,
 )
+from dissensus.families.rankings.process import process as rankings_process
 from dissensus.families.rankings.sampler import diagnosed, drawn, drawn_by
 from dissensus.kernels.random import generator
 from dissensus.sampling import fitting
@@ -179,57 +179,57 @@ def build(
     >>> [v.name for v in dx.models.plackett_luce.build(ann).basic_RVs]
     ['concentration', 'label_weight', 'log_strength', 'rankings']
     """
-    what = process(
+    process = rankings_process(
         annotations, reliability=reliability, tempering=tempering,
         concentration=concentration, unranked=unranked, sampler=sampler, predictions=predictions,
     )  # fmt: skip
-    if what.leaning is not None and reliability != 1.0:
+    if process.leaning is not None and reliability != 1.0:
         raise ArgumentError(
             "concentration", expected="a number, since reliability is not 1", found=LEARNED_PRIOR,
             hint="`fit` learns the prior at reliability 1 and uses it at others, which is not "
             "one model",
         )  # fmt: skip
-    return _model(what)
+    return _model(process)
 
 
-def _model(what: Process) -> Any:
-    """Write the process; if the prior is not learned yet, its parameters are in the model."""
+def _model(process: Process) -> Any:
+    """Write the process as a PyMC model, with the prior's parameters if it is to be learned."""
     import pymc as pm
     import pytensor.tensor as pt
 
     from dissensus.families.rankings.distributions import LogGamma, PartialRanking
     from dissensus.families.steps import Model, written
 
-    chosen, blocks = what.ranks()
-    shape = what.where.codes.shape
-    coords = {dim: what.annotations[dim].to_numpy() for dim in (ITEM, ANNOTATOR, LABEL)}
-    counted = {CANDIDATE: shape[1], "cell": len(what.shape)}
-    counted |= {RANKING: what.n_rankings, "place": chosen.shape[1]}
-    counted |= {"feature": len(what.said.values)}
+    chosen, blocks = process.ranks()
+    shape = process.where.codes.shape
+    coords = {dim: process.annotations[dim].to_numpy() for dim in (ITEM, ANNOTATOR, LABEL)}
+    counted = {CANDIDATE: shape[1], "cell": len(process.shape)}
+    counted |= {RANKING: process.n_rankings, "place": chosen.shape[1]}
+    counted |= {"feature": len(process.item_features.values)}
     coords |= {dim: np.arange(size) for dim, size in counted.items()}
-    with Model(coords=coords | what.said.coords(), model=None) as model:
+    with Model(coords=coords | process.item_features.coords(), model=None) as model:
         # Metrics of a trace need the label of each candidate, and all labels.
-        pm.Data("candidate_code", what.where.codes, dims=(ITEM, CANDIDATE))
-        pm.Data("label_number", np.arange(what.annotations.sizes[LABEL]), dims=LABEL)
-        pm.Data("remainder_concentration", float(what.concentration))
-        alpha = what.shape
-        if what.leaning is not None and what.prior_draws is None:
-            n_labels = what.annotations.sizes[LABEL]
-            alpha = _learned_shapes(n_labels, what.prior_cells(), what.said)
+        pm.Data("candidate_code", process.where.codes, dims=(ITEM, CANDIDATE))
+        pm.Data("label_number", np.arange(process.annotations.sizes[LABEL]), dims=LABEL)
+        pm.Data("remainder_concentration", float(process.concentration))
+        alpha = process.shape
+        if process.leaning is not None and process.prior_draws is None:
+            n_labels = process.annotations.sizes[LABEL]
+            alpha = _learned_shapes(n_labels, process.prior_cells(), process.item_features)
         strength = LogGamma("log_strength", alpha=alpha, dims="cell")
         padded = pt.concatenate([strength, [-np.inf]])  # a place of -1 is this last entry
-        of_item = padded[what.cells()]
-        share = strength - pt.logsumexp(of_item, axis=1)[what.owner()]
-        mass = pt.zeros(shape)[what.owner(), what.laid.candidate].inc(pt.exp(share))
+        of_item = padded[process.cells()]
+        share = strength - pt.logsumexp(of_item, axis=1)[process.owner()]
+        mass = pt.zeros(shape)[process.owner(), process.laid.candidate].inc(pt.exp(share))
         pm.Deterministic("plausibility", mass, dims=(ITEM, CANDIDATE))
         PartialRanking(
-            "rankings", log_strength=padded[chosen], power=what.power,
-            sharpness=_sharpness(what), observed=blocks, dims=(RANKING, "place"),
+            "rankings", log_strength=padded[chosen], power=process.power,
+            sharpness=_sharpness(process), observed=blocks, dims=(RANKING, "place"),
         )  # fmt: skip
     return written(model)
 
 
-def _learned_shapes(n_labels: int, cells: PriorCells, said: Features) -> Any:
+def _learned_shapes(n_labels: int, cells: PriorCells, evidence: Features) -> Any:
     """Return the Gamma shape of each cell under the prior shared by all items.
 
     The Gibbs step reads the data from a model, and calls this to prove that the prior is the same.
@@ -242,7 +242,7 @@ def _learned_shapes(n_labels: int, cells: PriorCells, said: Features) -> Any:
     size = pm.Data("cell_size", cells.size, dims="cell")
     features = pm.Data("cell_features", cells.features, dims=("cell", "feature"))
     columns = [features[:, k] for k in range(cells.features.shape[1])]
-    concentration, tilt = in_graph(n_labels, said._replace(values=columns), 1.0, label)
+    concentration, tilt = in_graph(n_labels, evidence._replace(values=columns), 1.0, label)
     weight = size * pt.exp(tilt)
     total = pt.zeros(int(cells.item.max()) + 1)[item].inc(weight)
     return concentration * weight / total[item]
@@ -253,21 +253,21 @@ def _not_item_by_item(**settings: Any) -> bool:
     return settings.get("sampler") == "nuts" or settings.get("reliability") in LEARNED
 
 
-def _sharpness(what: Process) -> Any:
-    """Return the power of the strengths: given, or learned for all or for each annotator."""
+def _sharpness(process: Process) -> Any:
+    """Return the power of the strengths: given, learned for all, or learned for each annotator."""
     import pymc as pm
     import pytensor.tensor as pt
 
-    if what.reliability not in LEARNED:
-        return 1.0 if what.sharpness is None else what.sharpness
+    if process.reliability not in LEARNED:
+        return 1.0 if process.sharpness is None else process.sharpness
     typical = pm.Normal("log_reliability", 0.0, 0.5)
     common = pm.Deterministic("reliability", pt.exp(typical))
-    if what.reliability == "common":
-        return pt.full((what.n_rankings,), common)
+    if process.reliability == "common":
+        return pt.full((process.n_rankings,), common)
     spread = pm.HalfNormal("reliability_spread", 0.5)
     away = pm.Normal("reliability_offset", dims=ANNOTATOR)
     each = pm.Deterministic("annotator_reliability", common * pt.exp(spread * away), dims=ANNOTATOR)
-    return each[what.of_ranking(ANNOTATOR)]
+    return each[process.of_ranking(ANNOTATOR)]
 
 
 def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settled:
@@ -278,9 +278,9 @@ def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settl
     if not isinstance(prior, LearnedPrior):
         return Settled({}, {})
     labels = annotations[LABEL].to_numpy()
-    said = features(settings["predictions"], labels[:0], labels)
+    evidence = features(settings["predictions"], labels[:0], labels)
     width = most_candidates(annotations, settings["predictions"], settings["unranked"])
-    return settled_prior(prior, "concentration", labels, said, "prior_")._replace(width=width)
+    return settled_prior(prior, "concentration", labels, evidence, "prior_")._replace(width=width)
 
 
 @by_chunks(settle=_prior_of_all, whole=_not_item_by_item)
@@ -364,62 +364,62 @@ def fit(
         "reliability": reliability, "tempering": tempering, "concentration": concentration,
         "unranked": unranked, "sampler": sampler,
     }  # fmt: skip
-    what = process(annotations, **hyper, predictions=predictions)
-    hyper["reliability"] = what.reliability
-    hyper["predictions"] = int(bool(what.said.systems))
+    process = rankings_process(annotations, **hyper, predictions=predictions)
+    hyper["reliability"] = process.reliability
+    hyper["predictions"] = int(bool(process.item_features.systems))
     more = Settled({}, {})
     fixed = {}
-    if what.leaning is not None:
+    if process.leaning is not None:
         hyper["concentration"] = LEARNED_PRIOR
     else:
-        fixed["prior_shape"] = what.named(what.prior(), 0).rename("prior_shape")
+        fixed["prior_shape"] = process.named(process.prior(), 0).rename("prior_shape")
     tune = arguments.whole("tune", tune, least=0)
-    kept, rng = fitting.begun(
+    checkpoint_state, rng = fitting.begun(
         checkpoint, model="plackett_luce", annotations=annotations, random_seed=random_seed,
-        sampler=drawn_by(what, sampler), draws=draws, tune=tune, chains=chains,
+        sampler=drawn_by(process, sampler), draws=draws, tune=tune, chains=chains,
     )  # fmt: skip
-    as_asked = what
-    jointly = sampler == "nuts" and what.reliability == 1.0
-    if what.leaning is not None and not jointly:
-        seed = random_seed if kept is None else kept.random_seed
-        prior = what.prior_draws or _learned(what, (chains, draws), tune, seed, progressbar)
-        what = what.with_prior(prior)
-        if prior.told:
+    initial_process = process
+    jointly = sampler == "nuts" and process.reliability == 1.0
+    if process.leaning is not None and not jointly:
+        seed = random_seed if checkpoint_state is None else checkpoint_state.random_seed
+        prior = process.prior_draws or _learned(process, (chains, draws), tune, seed, progressbar)
+        process = process.with_prior(prior)
+        if prior.stored:
             labels = annotations[LABEL].to_numpy()
-            more = settled_prior(prior, "concentration", labels, what.said, "prior_")
-    found = drawn(
-        what, lambda: _model(what), draws=draws, chains=chains, rng=rng,
+            more = settled_prior(prior, "concentration", labels, process.item_features, "prior_")
+    result = drawn(
+        process, lambda: _model(process), draws=draws, chains=chains, rng=rng,
         tune=tune, progressbar=progressbar, nuts=sampler == "nuts", log_likelihood=log_likelihood,
-        checkpoint=kept,
+        checkpoint=checkpoint_state,
     )  # fmt: skip
     tree = fitting.fitted(
         "plackett_luce",
-        posterior=found.posterior | more.groups.get("posterior", {}),
-        sample_stats=found.sample_stats | more.groups.get("sample_stats", {}),
+        posterior=result.posterior | more.groups.get("posterior", {}),
+        sample_stats=result.sample_stats | more.groups.get("sample_stats", {}),
         observed_data=observed(annotations),
         constant_data=fixed,
         hyper=hyper,
-        inference=found.inference if not what.prior_draws else f"{_PRIOR}; {found.inference}",
-        diagnostics=diagnosed(found) | more.attrs,
-        asked=(chains, draws),
+        inference=result.inference if not process.prior_draws else f"{_PRIOR}; {result.inference}",
+        diagnostics=diagnosed(result) | more.attrs,
+        requested=(chains, draws),
     )
     if log_likelihood:
-        fitting.attach_log_prior(tree, lambda: _model(as_asked))
+        fitting.attach_log_prior(tree, lambda: _model(initial_process))
     return with_rankings(
-        tree, what, found, log_likelihood=log_likelihood,
+        tree, process, result, log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive, rng=rng,
     )  # fmt: skip
 
 
 def _learned(
-    what: Process, size: tuple[int, int], tune: int, random_seed: Any, progressbar: bool
+    process: Process, size: tuple[int, int], tune: int, random_seed: Any, progressbar: bool
 ) -> LearnedPrior:
-    """Draw the hyperparameters."""
-    taught = what.taught(teaching(what.annotations[ITEM].to_numpy()))
+    """Draw the hyperparameters of the learned prior."""
+    taught = process.taught(teaching(process.annotations[ITEM].to_numpy()))
     rng = generator(random_seed, "prior")
     try:
         return learned(
-            taught, what.annotations.sizes[LABEL], size, tune, rng, progressbar=progressbar
+            taught, process.annotations.sizes[LABEL], size, tune, rng, progressbar=progressbar
         )
     except KeyboardInterrupt:
         raise before_any_draw("before the prior was learned") from None

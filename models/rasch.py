@@ -41,7 +41,7 @@ average covariates. ``accuracy`` includes the covariates. With neither a known t
 do not use covariates: other truths with other signs of coefficients fit small studies about as
 well, and chains stay with one of them (r-hat shows it).
 
-Priors and why. m is normal (1, 1.5), in logits: annotators mostly know more than nothing. If some
+Priors and why. m is normal (1, 1.5), in logits: annotators are mostly right. If some
 truth is unknown and nobody guesses, m is also bounded below by the logit of chance,
 :math:`-\log(K - 1)`. Without the bound "mostly right" and "mostly wrong" explain two labels equally
 well. :math:`s_\theta` is half-normal with scale 1, :math:`s_b` with 1.5: items differ more than
@@ -60,9 +60,9 @@ Guessing is left out by default only if all truths are known. Without guessing, 
 difficult that all annotators are wrong about it. Unanimous labels then fit an easy item as well as
 an impossible one, and accuracies are not identified. In seven studies of radiologists
 (`mrmc_readers`), with accuracies of .73 to .97 by the known truth, the mean error of the estimated
-accuracies was .10 without guessing, and .04 with it. The model cannot see annotators who are wrong
-together for reasons other than ability: 90 % intervals covered 30 of 30 accuracies with the truth
-known, and 21 without it.
+accuracies was .10 without guessing, and .04 with it. The model cannot detect annotators who are
+wrong together for reasons other than ability: 90 % intervals covered 30 of 30 accuracies with the
+truth known, and 21 without it.
 
 Coverage of 89 % intervals if data are simulated from other models (6 annotators, 120 items, three
 labels; 15 studies of each kind). With the truth known, intervals of accuracies cover .84 to .91 if
@@ -72,9 +72,10 @@ cover .69 to .84 (.78 if nobody guesses), and the differences of annotators are 
 third. If many annotators give the same wrong answer on .15 of the items, accuracies are .11 too
 high, and intervals cover .18: give some true labels.
 
-The sampler is an exact Gibbs sampler. Given who knew the truth, abilities and difficulties are
-crossed effects (`crossed_effects`) and are moved by that kernel. Difficulties are moved with truths
-and guesses summed out. NUTS on the same model, with all of these summed out, serves as a check.
+The sampler is an exact Gibbs sampler. Given which annotators knew the truth, abilities and
+difficulties are crossed effects (`crossed_effects`), and are moved by the kernel of that model.
+Difficulties are moved with truths and guesses summed out. NUTS on the same model, with all of these
+summed out, serves as a check.
 
 The algorithm: `docs/derivations/rasch-gibbs.md`. The reasons for guessing:
 `docs/decisions/0010-who-does-not-know-guesses.md`.
@@ -323,9 +324,10 @@ def fit(
     ConvergenceWarning
         If the chains have not converged.
     DesignWarning
-        If the design leaves some parameters to their priors, naming items and annotators.
+        If the data do not inform some parameters, which then depend on priors. The warning names
+        items and annotators.
     DissensusWarning
-        If confidences of one item are correlated: ``confidence=True`` takes them as independent.
+        If confidences of one item are correlated: ``confidence=True`` assumes independence.
 
     Examples
     --------

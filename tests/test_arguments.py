@@ -53,10 +53,10 @@ def test_probabilities_know_their_bounds(zero, one):
     passes = {0: zero, 0.5: True, 1: one, -0.1: False, 1.1: False, "0.5": False, None: False}
     for value, allowed in passes.items():
         if allowed:
-            assert arguments.probability("p", value, zero=zero, one=one) == value
+            assert arguments.probability("p", value, allow_zero=zero, allow_one=one) == value
         else:
             with pytest.raises(dx.ArgumentError, match="p: expected a number"):
-                arguments.probability("p", value, zero=zero, one=one)
+                arguments.probability("p", value, allow_zero=zero, allow_one=one)
 
 
 def test_whole_numbers_stay_within_bounds():

@@ -1,4 +1,4 @@
-"""Checks of settings: each returns the value, or raises with the name of the argument.
+"""Checks of settings: each returns the value, or raises an error that names the argument.
 
 Checks of data (annotations, predictions, a fit) are in `dissensus.data`.
 """
@@ -106,7 +106,7 @@ def finite(name: str, value: Any, least: float = -math.inf) -> float:
 
 
 def positive(name: str, value: Any, *, other: str = "") -> float:
-    """Return a finite number above 0; ``other`` is a word that is also allowed, for messages."""
+    """Return a finite number above 0; messages name ``other``, a word that is also allowed."""
     number = real(value)
     if not math.isfinite(number) or number <= 0:
         either = f"{other!r} or " if other else ""
@@ -115,7 +115,7 @@ def positive(name: str, value: Any, *, other: str = "") -> float:
 
 
 def within(name: str, value: Any, low: float, high: float) -> float:
-    """Return a positive number in the range in which sampling can be relied on.
+    """Return a positive number in a range, outside of which sampling is not reliable.
 
     >>> within("scale", 1e300, 1e-6, 1e6)
     Traceback (most recent call last):
@@ -128,28 +128,28 @@ def within(name: str, value: Any, low: float, high: float) -> float:
     return number
 
 
-def probability(name: str, value: Any, *, zero: bool = True, one: bool = True) -> float:
-    """Return a number from 0 to 1; ``zero`` and ``one`` are whether 0 and 1 are allowed.
+def probability(name: str, value: Any, *, allow_zero: bool = True, allow_one: bool = True) -> float:
+    """Return a number from 0 to 1, both included if they are allowed.
 
-    >>> probability("margin", 1, one=False)
+    >>> probability("margin", 1, allow_one=False)
     Traceback (most recent call last):
     ...
     dissensus.errors.ArgumentError: margin: expected a number from 0 to below 1; found 1
     """
     number = real(value)
-    if not 0 <= number <= 1 or (number == 0 and not zero) or (number == 1 and not one):
+    if not 0 <= number <= 1 or (number == 0 and not allow_zero) or (number == 1 and not allow_one):
         expected = {
             (True, True): "a number from 0 to 1",
             (True, False): "a number from 0 to below 1",
             (False, True): "a number above 0, to 1",
             (False, False): "a number between 0 and 1",
-        }[zero, one]
+        }[allow_zero, allow_one]
         raise ArgumentError(name, expected=expected, found=brief(value))
     return number
 
 
 def is_listed(value: Any) -> bool:
-    """Return whether a value is a sequence or an array, not text or a set."""
+    """Return whether a value is a sequence or flat array; text, sets and mappings are not."""
     several = np.iterable(value) and not isinstance(value, str | bytes | set | frozenset | Mapping)
     return bool(several) and getattr(value, "ndim", 1) == 1
 

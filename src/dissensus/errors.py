@@ -66,15 +66,14 @@ class DissensusError(ValueError):
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[str]]:
         # Without this method, an error cannot be returned from another process: pickle does not
         # pass keyword arguments.
-        said = {"expected": self.expected, "found": self.found}
-        make = partial(type(self), **said, where=self.where, hint=self.hint)
+        keywords = {"expected": self.expected, "found": self.found}
+        make = partial(type(self), **keywords, where=self.where, hint=self.hint)
         return make, (self.subject,)
 
     def relocated(self, place: Callable[[int], str], source: str = "") -> Self:
         """Return the same error with the original place of a row.
 
-        If the input was a matrix or a file, the row of an intermediate table would not help the
-        user.
+        Users do not see the intermediate table that a matrix or a file is read into.
 
         Parameters
         ----------
@@ -154,7 +153,7 @@ class PredictionError(AnnotationError):
     ...     dx.majority_vote_accuracy(ann, pred)
     ... except dx.PredictionError as problem:
     ...     print(problem.expected, problem.hint, sep="; ")
-    the same items in annotations and predictions; Use on_missing="drop" to leave out the others
+    the same items in annotations and predictions; Use on_missing="drop" to leave out these items
     """
 
 
@@ -177,7 +176,7 @@ class FormatError(AnnotationError):
 
 
 class ArgumentError(DissensusError):
-    """An argument has a value that makes no sense for this function.
+    """An argument has an invalid value, or cannot be combined with another argument.
 
     Examples
     --------
@@ -201,10 +200,10 @@ class DissensusWarning(UserWarning):
     >>> import dissensus as dx
     >>> ann = dx.annotations({"item": [1, 1, 2], "annotator": list("aba"), "label": list("xyx")})
     >>> pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": ["x", "z"]})
-    >>> with warnings.catch_warnings(record=True) as said:
+    >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always", dx.DissensusWarning)
     ...     accuracy = dx.majority_vote_accuracy(ann, pred)
-    >>> print(said[0].message)
+    >>> print(caught[0].message)
     Labels outside the label space of the annotations agree with nobody: 'z' (predictions ...
     """
 
@@ -250,10 +249,10 @@ class ConvergenceWarning(DissensusWarning):
     """
 
 
-Said = tuple[str, type[DissensusWarning]]
+HeldWarning = tuple[str, type[DissensusWarning]]
 """The text of a warning, and its kind."""
 
-_HELD: Final[ContextVar[list[Said] | None]] = ContextVar("warnings held back", default=None)
+_HELD: Final[ContextVar[list[HeldWarning] | None]] = ContextVar("warnings held back", default=None)
 
 
 def warn_caller(text: str, category: type[DissensusWarning] = DissensusWarning) -> None:
@@ -263,10 +262,10 @@ def warn_caller(text: str, category: type[DissensusWarning] = DissensusWarning) 
     --------
     >>> import warnings
     >>> from dissensus.errors import warn_caller
-    >>> with warnings.catch_warnings(record=True) as said:
+    >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     warn_caller("Careful.")
-    >>> said[0].category.__name__, str(said[0].message)
+    >>> caught[0].category.__name__, str(caught[0].message)
     ('DissensusWarning', 'Careful.')
     """
     held = _HELD.get()
@@ -277,27 +276,27 @@ def warn_caller(text: str, category: type[DissensusWarning] = DissensusWarning) 
 
 
 @contextmanager
-def held_back() -> Iterator[list[Said]]:
+def held_back() -> Iterator[list[HeldWarning]]:
     """Collect the warnings of this thread, for a caller that rewords them.
 
     Examples
     --------
     >>> from dissensus.errors import held_back, warn_caller
-    >>> with held_back() as said:
+    >>> with held_back() as caught:
     ...     warn_caller("Careful.")
-    >>> said[0][0]
+    >>> caught[0][0]
     'Careful.'
     """
-    said: list[Said] = []
-    token = _HELD.set(said)
+    messages: list[HeldWarning] = []
+    token = _HELD.set(messages)
     try:
-        yield said
+        yield messages
     finally:
         _HELD.reset(token)
 
 
 def resembling(name: str, names: Iterable[str]) -> str:
-    """Return the only name that differs just in capitals and blanks, or "" if there is not one.
+    """Return the only name that is equal except for capitals and blanks; "" if none or several.
 
     Examples
     --------
@@ -331,13 +330,13 @@ def misspelt(names: Sequence[object], known: Sequence[object]) -> str:
     "'positive' is 'Positive' except for capitals or blanks. "
     """
     alike: dict[str, list[str]] = {}
-    for one in known:
-        alike.setdefault(folded(one), []).append(str(one))
+    for label in known:
+        alike.setdefault(folded(label), []).append(str(label))
     near = ((str(name), alike.get(folded(name), [])) for name in names)
-    sure = ((name, ones[0]) for name, ones in near if len(ones) == 1 and ones[0])
-    pairs = list(islice(sure, _PAIRS))
-    said = ", ".join(f"{name!r} is {one!r}" for name, one in pairs)
-    return f"{said} except for capitals or blanks. " if pairs else ""
+    unique = ((name, labels[0]) for name, labels in near if len(labels) == 1 and labels[0])
+    pairs = list(islice(unique, _PAIRS))
+    text = ", ".join(f"{name!r} is {label!r}" for name, label in pairs)
+    return f"{text} except for capitals or blanks. " if pairs else ""
 
 
 def shown(names: Sequence[object], limit: int = 5) -> str:

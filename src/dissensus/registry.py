@@ -19,7 +19,7 @@ from dissensus.errors import ArgumentError, DissensusWarning
 
 
 GROUP: Final = "dissensus.models"
-_ASKED: Final = ("draws", "chains", "random_seed", "progressbar")
+_FIT_ARGUMENTS: Final = ("draws", "chains", "random_seed", "progressbar")
 """Arguments by name that every ``fit`` must take."""
 
 
@@ -31,7 +31,7 @@ def _entries(path: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
 
 
 def _search_path() -> tuple[tuple[str, int], ...]:
-    """Return folders and their times of change: packages may be installed during a session."""
+    """Return folders with their times of change: packages may be installed during a session."""
     return tuple((folder, _changed(folder)) for folder in sys.path)
 
 
@@ -42,14 +42,14 @@ def _changed(folder: str) -> int:
         return 0
 
 
-def found(taken: Collection[str]) -> dict[str, EntryPoint]:
+def plugin_entries(taken: Collection[str]) -> dict[str, EntryPoint]:
     """Return the entry points by name; names that exist already are left out with a warning."""
     out: dict[str, EntryPoint] = {}
     for entry in _entries(_search_path()):
         if entry.name in taken or entry.name in out:
             warnings.warn(
-                f"{_whose(entry)} provides a model {entry.name!r}, but a model of that name "
-                "exists: it is left out.",
+                f"{_package(entry)} provides a model {entry.name!r}, but a model of that name "
+                "exists. The provided model is left out.",
                 DissensusWarning,
                 stacklevel=3,
             )
@@ -73,33 +73,33 @@ def loaded(entry: EntryPoint, kind: type) -> ModuleType:
     except Exception as problem:
         raise _wrong(entry, "a module that can be loaded", f"{type(problem).__name__}: {problem}"
                      ) from problem  # fmt: skip
-    said = getattr(module, "MODEL", None)
+    model = getattr(module, "MODEL", None)
     if not isinstance(module, ModuleType):
         raise _wrong(entry, "a module", f"{type(module).__name__}, as {entry.value}")
-    if not isinstance(said, kind):
-        raise _wrong(entry, "MODEL, a dissensus.models.Model", repr(said))
-    if said.name != entry.name:  # type: ignore[attr-defined]
-        raise _wrong(entry, f"MODEL to be named {entry.name!r}", repr(said.name))  # type: ignore[attr-defined]
+    if not isinstance(model, kind):
+        raise _wrong(entry, "MODEL, a dissensus.models.Model", repr(model))
+    if model.name != entry.name:  # type: ignore[attr-defined]
+        raise _wrong(entry, f"MODEL to be named {entry.name!r}", repr(model.name))  # type: ignore[attr-defined]
     for name in ("build", "fit"):
         if not callable(getattr(module, name, None)):
             raise _wrong(entry, f"a function {name!r}", f"none in {module.__name__}")
     known = signature(module.fit).parameters
-    lacking = [name for name in _ASKED if name not in known]
-    if lacking and not any(one.kind is one.VAR_KEYWORD for one in known.values()):
-        raise _wrong(entry, f"fit to take {', '.join(_ASKED)}", f"no {', '.join(lacking)}")
+    lacking = [name for name in _FIT_ARGUMENTS if name not in known]
+    if lacking and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
+        raise _wrong(entry, f"fit to take {', '.join(_FIT_ARGUMENTS)}", f"no {', '.join(lacking)}")
     return module
 
 
 def _wrong(entry: EntryPoint, expected: str, found: str) -> ArgumentError:
-    where = f"the model {entry.name!r} of {_whose(entry)}"
+    where = f"the model {entry.name!r} of {_package(entry)}"
     return ArgumentError("model", where=where, expected=expected, found=found)
 
 
-def _whose(entry: EntryPoint) -> Any:
+def _package(entry: EntryPoint) -> Any:
     return entry.dist.name if entry.dist is not None else "a package"
 
 
-# Looking a name up in a list of models, metrics, plots or formats, and checking of settings.
+# Lookup of names of models, metrics, plots and formats.
 
 
 class Named(Protocol):
@@ -110,7 +110,7 @@ class Named(Protocol):
         """The name of the entry."""
 
 
-def find[Entry: Named](entries: Iterable[Entry], name: str, what: str) -> Entry:
+def find[Entry: Named](entries: Iterable[Entry], name: str, argument: str) -> Entry:
     """Return the entry of that name, or raise an error that lists all names.
 
     >>> from dissensus.models import MODELS
@@ -124,7 +124,7 @@ def find[Entry: Named](entries: Iterable[Entry], name: str, what: str) -> Entry:
     names = [entry.name for entry in known]
     near = get_close_matches(name, names, n=1) if isinstance(name, str) else []
     raise ArgumentError(
-        what,
+        argument,
         expected=f"one of {', '.join(names)}",
         found=repr(name),
         hint=f"Did you mean {near[0]!r}?" if near else "",

@@ -94,7 +94,7 @@ def replace_all(
         try:
             for name in writers:
                 _require_absent(folder / name, overwrite=overwrite)
-                begun[name] = there(folder / name)
+                begun[name] = name_exists(folder / name)
                 _keep(folder / name, old / name)
                 _move(new / name, folder / name)
         except BaseException:  # also Ctrl-C: old and new files must not be mixed
@@ -104,7 +104,7 @@ def replace_all(
 
 
 def check_target(path: Path) -> None:
-    """Raise if a folder that is not a Zarr store is at the place of a file.
+    """Raise if the path of a file is a folder, unless both are a Zarr store.
 
     >>> check_target(Path("."))
     Traceback (most recent call last):
@@ -114,8 +114,8 @@ def check_target(path: Path) -> None:
     if not path.is_dir():
         return
     if path.suffix != ".zarr" or not is_store(path):
-        what = "the name of a Zarr store" if path.suffix == ".zarr" else "the name of a file"
-        raise ArgumentError("path", expected=what, found=f"the folder {path}")
+        expected = "the name of a Zarr store" if path.suffix == ".zarr" else "the name of a file"
+        raise ArgumentError("path", expected=expected, found=f"the folder {path}")
 
 
 def is_store(folder: Path) -> bool:
@@ -123,8 +123,8 @@ def is_store(folder: Path) -> bool:
     return any((folder / name).exists() for name in _STORE)
 
 
-def there(path: Path) -> bool:
-    """Return whether the name exists, also as a broken symbolic link."""
+def name_exists(path: Path) -> bool:
+    """Return whether the path exists, also as a broken symbolic link."""
     return os.path.lexists(path)
 
 
@@ -158,7 +158,7 @@ def settle(path: Path) -> None:
 
 
 def _require_absent(path: Path, *, overwrite: bool) -> None:
-    if not overwrite and there(path):
+    if not overwrite and name_exists(path):
         raise ArgumentError(
             "path", expected="a file that does not exist yet", found=str(path),
             hint="overwrite=True replaces it",
@@ -166,16 +166,16 @@ def _require_absent(path: Path, *, overwrite: bool) -> None:
 
 
 def _keep(path: Path, old: Path) -> None:
-    """Keep an existing file for restoring: under a second name, so that it never disappears."""
+    """Keep an existing file under a second name, from which it can be restored."""
     if path.is_dir() and not path.is_symlink():  # nothing can be renamed over a folder
         path.rename(old)
-    elif there(path):
+    elif name_exists(path):
         with suppress(OSError, NotImplementedError):  # disks without hard links
             os.link(path, old, follow_symlinks=False)
 
 
 def _move(new: Path, path: Path) -> None:
-    if there(new):
+    if name_exists(new):
         new.replace(path)
     else:
         path.unlink(missing_ok=True)
@@ -183,7 +183,7 @@ def _move(new: Path, path: Path) -> None:
 
 def _restore(path: Path, old: Path, discarded: Path, before: bool) -> None:
     """Restore the old file; a new one stays if the old had no second name."""
-    if (there(old) or not before) and there(path):
+    if (name_exists(old) or not before) and name_exists(path):
         path.rename(discarded)
-    if there(old):
+    if name_exists(old):
         old.rename(path)

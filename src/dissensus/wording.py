@@ -98,8 +98,18 @@ def counted(count: int, singular: str, plural: str | None = None) -> str:
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
+def left_out(count: int, noun: str, reason: str) -> str:
+    """Write the note on rows that a table leaves out, or "" if it leaves out none.
+
+    >>> left_out(1, "voter", "with fewer votes"), left_out(0, "voter", "with fewer votes")
+    ('1 voter with fewer votes is left out.', '')
+    """
+    verb = "is" if count == 1 else "are"
+    return f"{counted(count, noun)} {reason} {verb} left out." if count > 0 else ""
+
+
 def digits_for(widths: Iterable[float]) -> int:
-    """Choose the decimals that show intervals of these widths: 2, or 3 if any is narrow.
+    """Return the decimals for intervals of these widths: 2, or 3 if one is below .05.
 
     >>> digits_for([0.2, 0.1]), digits_for([0.2, 0.03]), digits_for([])
     (2, 3, 2)
@@ -124,9 +134,9 @@ def metric_title(name: str) -> str:
     stem, _, last = name.rpartition("_")
     if stem == "annotation_certainty" and last.isdigit():
         return f"top-{last} annotation certainty"
-    stem, found, depth = name.partition("_at_")
+    stem, separator, depth = name.partition("_at_")
     title = _TITLES.get(stem, stem.replace("_", " "))
-    return f"{title} at depth {depth}" if found else title
+    return f"{title} at depth {depth}" if separator else title
 
 
 _COEFFICIENTS: Final = {
@@ -203,12 +213,12 @@ def short_names(names: Sequence[object], width: int = 32) -> list[str]:
     """
     out: dict[str, None] = {}
     for name in names:
-        text = again = short(name, width)
+        text = unique = short(name, width)
         count = 1
-        while again in out:
+        while unique in out:
             count += 1
-            again = f"{text} ({count})"
-        out[again] = None
+            unique = f"{text} ({count})"
+        out[unique] = None
     return list(out)
 
 

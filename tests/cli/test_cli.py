@@ -51,7 +51,7 @@ def test_evaluate_writes_draws_table_and_report(files, tmp_path):
     assert "(top-1 accuracy)" in done.output
     for title in ("Agreement of the annotators", "Systems and annotators", "variance, and"):
         assert title in done.output
-    assert "of the variance behind a label" in done.output
+    assert "of a label's latent variance" in done.output
     with xr.open_datatree(out / "evaluation.nc", engine="h5netcdf") as tree:
         assert tree.attrs["random_seed"] == "1"
         assert tree["metrics"]["top_1_accuracy"].dims[:2] == ("chain", "draw")

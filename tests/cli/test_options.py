@@ -59,7 +59,7 @@ EVALUATE = {
     "prediction_rank": ("rank", {"predictions"}, {}),
     "predictions_format": ("any_table", {"error"}, {"predictions": "p.txt"}),
     "model": ("dirichlet", {"model"}, {}),
-    "beside": ("inverse_rank", {"companion"}, {}),
+    "companion": ("inverse_rank", {"companion"}, {}),
     "reliability": ("1,2", {"reliability"}, {}),
     "threshold": ("2", {"threshold"}, {}),
     "positive": ("2", {"positive"}, {}),

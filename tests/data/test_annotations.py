@@ -128,7 +128,7 @@ def test_items_without_annotations_are_kept_if_all_are_named(items):
         (3, "items=: expected a sequence of names of items; found 3"),
         (b"i1", "items=: expected a sequence"),
         (dx.predictions({"item": ["i1"], "system": ["m"], "label": ["x"]}),
-         r'found Dataset. Of predictions: items=pred\["item"\]'),
+         r'found Dataset. For the items of predictions use items=pred\["item"\]'),
         ([["i1", "i2", "i3"]], "column 'items=', row 0: expected text, numbers"),
         (["i1", None], "column 'items=', row 1: expected a value"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dissensus as dx
-from dissensus.data.contents import doubts, name_doubts, prediction_contents
+from dissensus.data.contents import annotation_warnings, name_warnings, prediction_contents
 from dissensus.reports.contents import describe_annotations, prediction_lines
 
 
@@ -102,7 +102,7 @@ def test_what_differs_in_capitals_is_pointed_out():
         {"item": [1, 1, 2], "annotator": [1, 2, 1], "label": ["Yes", "yes ", "No"]}
     )
     said = dict(describe_annotations(ann))
-    assert said["labels alike but for capitals or blanks"] == "'Yes', 'yes '"
+    assert said["labels that differ only in capitals or blanks"] == "'Yes', 'yes '"
     pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": ["no", "No"]})
     lines = dict(prediction_lines(prediction_contents(ann, pred)))
     assert "'no' is 'No' except for capitals or blanks" in lines["labels outside"]
@@ -131,17 +131,17 @@ def test_names_of_one_thing_in_two_spellings():
     pred = dx.predictions({
         "item": ["i1", "i2"] * 2, "system": ["m", "m", "M", "M"], "label": list("xxyy"),
     })  # fmt: skip
-    found = name_doubts(ann, pred)
+    found = name_warnings(ann, pred)
     assert [doubt.split(".")[0] for doubt in found] == [
         "Items that differ only in capitals or blanks: 'i1', 'I1 '",
         "Annotators that differ only in capitals or blanks: 'ann', 'Ann '",
         "Systems that differ only in capitals or blanks: 'm', 'M'",
     ]
-    assert set(found) <= set(doubts(ann, pred))
+    assert set(found) <= set(annotation_warnings(ann, pred))
     votes = dx.pairs({"left": ["m", "M"], "right": ["n", "n"], "winner": ["left", "left"]})
-    assert len(name_doubts(votes)) == 1
+    assert len(name_warnings(votes)) == 1
     numbers = dx.annotations({"item": [1, 2], "annotator": [1, 2], "label": list("xy")})
-    assert name_doubts(numbers) == []
+    assert name_warnings(numbers) == []
 
 
 def test_an_evaluation_tells_of_two_spellings():

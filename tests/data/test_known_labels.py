@@ -61,7 +61,7 @@ def test_labels_that_are_none_are_refused_by_both():
         (pd.DataFrame({"id": ["i"], "label": [0]}), "truth: expected a table with the columns"),
         ({"i": [0, 1], "j": [0, 1]}, "truth: expected"),
         (pd.Series([0], index=pd.MultiIndex.from_tuples([("i", 1)])), "truth: expected a mapping"),
-        ({"z": 0}, "other items: 'z'. Leave them out, or"),
+        ({"z": 0}, "other items: 'z'. Leave these items out, or"),
         ({"i": "x", "j": "x"}, "found 'x'"),
     ],
 )

@@ -104,7 +104,7 @@ BROKEN = {
     ),
     "missing name": (
         lambda: made().assign_coords(item=np.array(["i1", None], dtype=object)),
-        "coordinate 'item'.*none missing.*a missing one",
+        "coordinate 'item'.*none missing.*a missing name",
     ),
     "code too large": (
         lambda: changed(made(), "item_code", 1, 2),

@@ -78,7 +78,7 @@ def test_who_is_in_nearly_all_pairs_is_not_left_out():
 
 def test_predictions_of_many_systems_leave_room_for_fewer_versions():
     ann = labels(np.random.default_rng(1), 40, 3, 12, 0.5)
-    alone, beside = versions(ann, 1), versions(ann, 1, beside=400_000)
+    alone, beside = versions(ann, 1), versions(ann, 1, n_predictions=400_000)
     assert (alone.n_groups, beside.n_groups) == (12, 5)
     assert beside.count < alone.count / 5
 

@@ -290,7 +290,7 @@ def test_known_labels_let_the_truth_lead_the_page_and_the_terminal():
     start = (
         f"system A is the better of 2 systems: it gives the one true label for an estimated {held}"
     )
-    assert lines[0].startswith(f"{start}, system B on {share(float(second.mean()))}; on new items")
+    assert lines[0].startswith(f"{start}, system B for {share(float(second.mean()))}; on new items")
     accuracy = result["accuracy"].to_dataset()
     own = accuracy["estimated_accuracy"].sel(system="system A", scope="new items")
     gap = own - accuracy["annotator_accuracy"].mean("annotator")

@@ -48,7 +48,7 @@ def test_bad_categories_are_refused(rankings):
         (dict.fromkeys("abcdef", 10**400), "label 'a': expected the name"),
     ]
     of_mappings = [
-        ({}, "found an empty one"),
+        ({}, "found an empty mapping"),
         (["low"], "found list"),
         ({"a": "low", "b": "high"}, "a category for every label; found none for 'c', 'd', 'e'"),
         (dict.fromkeys("abcdef", "low"), "two categories or more; found 'low'"),

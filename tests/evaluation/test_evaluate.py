@@ -81,7 +81,7 @@ def test_bad_input_is_refused_before_anything_is_fitted(votes, monkeypatch):
         ("swapped", lambda: run(pred, ann), "annotations: .* found predictions"),
         ("predictions alone", lambda: run(pred), "annotations: .* found predictions"),
         ("one cluster", lambda: run(one_cluster.assign_coords(cluster=["only"]), pred),
-         "two clusters at least"),
+         "at least two clusters"),
     ])  # fmt: skip
     check_refused(dx.PredictionError, [
         ("annotations twice", lambda: run(ann, ann), "predictions: .*predictions of systems"),

@@ -38,7 +38,7 @@ def test_every_annotator_of_an_item_is_a_run_of_rows(n_annotators):
         np.testing.assert_array_equal(rows.order, np.lexsort((np.arange(n_rows), annotator, item)))
         np.testing.assert_array_equal(np.diff(rows.start), np.bincount(item, minlength=n_items))
         voices = [len(set(annotator[item == i].tolist())) for i in range(n_items)]
-        assert rows.voices.tolist() == voices
+        assert rows.n_annotators.tolist() == voices
         for place, row in enumerate(rows.order):
             same = (item == item[row]) & (annotator == annotator[row])
             assert rows.share[place] == 1.0 / same.sum()
@@ -48,11 +48,11 @@ def test_every_annotator_of_an_item_is_a_run_of_rows(n_annotators):
 
 def test_items_without_rows_have_no_voices():
     rows = grouped(np.array([3, 1]), np.array([0, 0]), 5)
-    assert rows.voices.tolist() == [0, 1, 0, 1, 0]
+    assert rows.n_annotators.tolist() == [0, 1, 0, 1, 0]
     assert rows.start.tolist() == [0, 0, 1, 1, 2, 2]
     none = grouped(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32), 2)
     assert none.start.tolist() == [0, 0, 0]
-    assert none.voices.tolist() == [0, 0]
+    assert none.n_annotators.tolist() == [0, 0]
 
 
 def test_small_integers_serve_as_codes():
@@ -67,7 +67,7 @@ def test_an_item_with_many_rows_is_sorted_too():
     annotator = rng.permutation(100_000)
     rows = grouped(np.zeros(100_000, dtype=int), annotator, 1)
     np.testing.assert_array_equal(annotator[rows.order], np.arange(100_000))
-    assert rows.voices.tolist() == [100_000]
+    assert rows.n_annotators.tolist() == [100_000]
 
 
 def far(a, b):
@@ -82,8 +82,8 @@ def test_squared_differences_over_all_pairs(trials, centre):
         values = np.random.default_rng(seed).normal(size=4)[said]
         rows = grouped(item, annotator, n_items)
         found = moments(rows, values)
-        total, squared = around(found, rows.voices, centre)
-        within = squared_pairs(found, rows.voices)
+        total, squared = around(found, rows.n_annotators, centre)
+        within = squared_pairs(found, rows.n_annotators)
         for i in range(n_items):
             numbers = by_annotator(item, annotator, values, i)
             means = [np.mean(one) - centre for one in numbers]
@@ -106,14 +106,15 @@ def test_the_centre_is_one_of_the_numbers():
 def test_equal_numbers_are_exactly_alike():
     values = np.full(7, 0.1)
     rows = grouped(np.zeros(7, int), np.arange(7), 1)
-    assert squared_pairs(moments(rows, values), rows.voices).tolist() == [0.0]
+    assert squared_pairs(moments(rows, values), rows.n_annotators).tolist() == [0.0]
 
 
 def test_items_keep_their_digits_however_far_apart_they_are():
     # Powers of two again: the second item is the first one, 2 ** 40 further up.
     values = np.array([1, 2, 4, 7]) / 16
     rows = grouped(np.repeat([0, 1], 4), np.tile(np.arange(4), 2), 2)
-    found = squared_pairs(moments(rows, np.concatenate([values, values + 2.0**40])), rows.voices)
+    sums = moments(rows, np.concatenate([values, values + 2.0**40]))
+    found = squared_pairs(sums, rows.n_annotators)
     expected = 2 * sum(far(a, b) for a in values for b in values) / 2
     np.testing.assert_array_equal(found, [expected, expected])
 

@@ -61,7 +61,7 @@ def test_leaders_share_one():
 def listed(item, annotator, said, n_items, n_labels=4):
     rows = grouped(item, annotator, n_items)
     shares = label_shares(rows, said, n_labels)
-    return label_pairs(rows, shares, said, n_labels, np.ones(len(rows.voices)))
+    return label_pairs(rows, shares, said, n_labels, np.ones(len(rows.n_annotators)))
 
 
 @pytest.mark.parametrize("trials", [False, True])

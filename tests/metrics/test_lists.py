@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus.data.plausibility import looked_at_once, space
+from dissensus.data.plausibility import cached_draws, space
 from dissensus.metrics import _lists
 
 
@@ -212,7 +212,7 @@ def test_it_is_the_same_as_looked_for_each_time(make, form, monkeypatch):
     alone = every()
     assert len(calls) == 5
     calls.clear()
-    with looked_at_once(2):
+    with cached_draws(2):
         xr.testing.assert_identical(every(), alone)
     assert calls == [2, 3]  # deeper than was foreseen: once more
     calls.clear()
@@ -222,7 +222,7 @@ def test_it_is_the_same_as_looked_for_each_time(make, form, monkeypatch):
 
 def test_other_draws_are_looked_at_themselves(make):
     one, other = make.theta(1), make.theta(2)
-    with looked_at_once(1):
+    with cached_draws(1):
         for theta in (one, other, one.isel(item=[2, 0]), one.isel(draw=[1])):
             found = _lists.top_labels(theta, space(theta), 1)
             np.testing.assert_array_equal(found[..., 0], theta.argmax("label"))
@@ -258,5 +258,5 @@ def test_scores_of_distinct_sequences_are_those_of_every_draw(make, monkeypatch,
     for metric in metrics:  # a system alone is scored draw by draw
         alone = [metric(both.isel(system=[place])) for place in range(2)]
         xr.testing.assert_identical(metric(both), xr.concat(alone, dim="system"))
-        with looked_at_once(3):
+        with cached_draws(3):
             xr.testing.assert_identical(metric(both), xr.concat(alone, dim="system"))

@@ -247,7 +247,7 @@ def test_a_voter_has_the_same_tastes_in_all_votes():
     fit, _, known = judged(20_000, annotator_taste_spread=3.0, annotator_sharpness=[1.0] * 2)
     draws = fit["posterior"].to_dataset().isel(chain=0).rename(draw="sample")
     votes = vote_on(draws, known, np.random.default_rng(1), expected=False)
-    same = votes.who[:, 0] == votes.who[:, 1]  # pairs 0 and 1: the first system on the left
+    same = votes.voter[:, 0] == votes.voter[:, 1]  # pairs 0 and 1: the first system on the left
     together, apart = (np.corrcoef(votes.won[at, :2].T)[0, 1] for at in (same, ~same))
     assert together > 0.15
     assert abs(apart) < 0.05

@@ -143,7 +143,7 @@ def of_groups():
         of = partial(function, THETA)
         cases += [
             ("one", partial(of, {"l0": 1}), "none for 'l1', 'l2'"),
-            ("none", partial(of, {}), "an empty one"), ("list", partial(of, [1, 2, 3]), "list"),
+            ("none", partial(of, {}), "an empty mapping"), ("list", partial(of, [1, 2, 3]), "list"),
         ]  # fmt: skip
     return cases + [
         (
@@ -283,7 +283,7 @@ def of_majorities():
         *each(partial(majority, 5), "accuracy", ([0.9, 0.8], np.full(3, 0.9), ACCURACY),
               "^{}: .*as n_annotators is 5; found"),
         ("two", partial(majority, [3, 5], [0.9, 0.8]), r"^accuracy: expected one number.*\[3, 5"),
-        ("none", partial(majority, None, []), "^accuracy: .*found 0 of them"),
+        ("none", partial(majority, None, []), "^accuracy: .*found 0 numbers"),
         *each(partial(majority, None), "accuracy", (0.9, ALIKE), "^n_annotators: .*found None"),
         *each(partial(majority, accuracy=0.85), "n_annotators", no_counts,
               "^{}: expected whole numbers, 1 or more"),

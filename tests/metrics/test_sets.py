@@ -291,7 +291,7 @@ BAD = {
     ),
     "other items": (
         lambda fits: fits | {"joy": fits["joy"].assign_coords(item=np.arange(1, N_ITEMS + 1))},
-        "fits, label 'joy': expected the same items, chains and draws as of 'anger'",
+        "fits, label 'joy': expected the same items, chains and draws as for 'anger'",
     ),
     "fewer draws": (
         lambda fits: fits | {"joy": fits["joy"].isel(draw=slice(2))},

@@ -284,7 +284,7 @@ REFUSED = {
     ),
     "an answer twice": (
         lambda v, j, a: (read(v), {"answers": {**a, "item": [0] * 24}}),
-        "answers, row 4: expected each item and system once; found 4 of them again",
+        "answers, row 4: expected each item and system once; found 4 of them more than once",
     ),
     "an answer is missing": (
         lambda v, j, a: (read(v), {"answers": {name: x[1:] for name, x in a.items()}}),

@@ -304,8 +304,8 @@ def with_formula(formula, **more):
 REFUSED = [
     (with_formula("label ~ words"), "formula: expected a formula without a left side"),
     (with_formula("~ words +"), "formula: expected a formula such as"),
-    (with_formula("~ 0 + words"), "intercept, which is in the model.*Leave 0 or -1 out"),
-    (with_formula("~ words + (1 | group)"), "items and annotators have their effects already"),
+    (with_formula("~ 0 + words"), "an intercept: the model has one.*Remove 0 or -1 from"),
+    (with_formula("~ words + (1 | group)"), "items and annotators already have effects"),
     (with_formula("~ 1"), "formula: expected at least one covariate"),
     (with_formula(3), "formula: expected text"),
     (with_formula("\ud800"), "Unexpected character: .ud800"),  # that can be printed
@@ -313,7 +313,7 @@ REFUSED = [
     (with_formula("~ nothing + none"), "'none' is in no table.*; 'nothing' is in no table"),
     (with_formula("~ unknown(words)"), "formula: expected a formula that can be evaluated"),
     (with_formula("~ words", annotators=KNOWN["annotators"].assign(words=1)), "rename one of them"),
-    (with_formula("~ np.log(words - words)"), "finite numbers; found others in the terms"),
+    (with_formula("~ np.log(words - words)"), "finite numbers; found infinite or undefined"),
     (with_formula(None), "items: expected no table without a formula"),
     (with_items(TABLE.iloc[:2]), "items: expected a row for each item.*none for 1 of 3: 'i2'"),
     (with_items(pd.concat([TABLE, TABLE.iloc[:1]])), "one row for each item.*several for 'i0'"),

@@ -32,7 +32,7 @@ def in_units(unit):
 DATA = [
     ("bernoulli", NUMBERS, "expected labels, with family='bernoulli'; found cont"),
     ("ordinal", NUMBERS, "expected labels, with family='ordinal'; found contin"),
-    ("bernoulli", ORDERED, "two labels, .*found 3: 0, 1, 2. family='ordinal' take"),
+    ("bernoulli", ORDERED, "two labels, .*found 3: 0, 1, 2. Use family='ordinal"),
     ("ordinal", pair(["x", "y"]), "ordered labels, .* found 2 nominal lab"),
     ("ordinal", pair([1, 1], kind="ordinal", labels=[1]),
      "two or more ordered labels, .*found 1 ordinal"),
@@ -40,7 +40,7 @@ DATA = [
     ("gaussian", dx.annotations(WORDS, kind="ordinal", labels=["bad", "good"]),
      "ordered words such as 'bad'.*family='ordinal'"),
     ("gaussian", pair([3.0, 3.0], kind="continuous"),
-     "numbers that differ, to scale the priors by; fou"),
+     "numbers that differ: the default priors are in u"),
     ("gaussian", in_units(1e-160), r"range lies between 1e-100 and 1e\+100"),
     ("gaussian", in_units(1e160), r"range lies between 1e-100 and 1e\+100"),
     ("poisson", NUMBERS, "family: expected 'gaussian' or 'bernoulli' or 'ordi"),
@@ -116,7 +116,7 @@ def test_effects_that_would_fill_the_memory():
     many = {"draws": 100_000_000, "progressbar": False}
     with pytest.raises(dx.ArgumentError, match=r"keep_effects: expected False, for 100,000,000 dr"):
         crossed_effects.fit(NUMBERS, **many)
-    with pytest.raises(dx.ArgumentError, match=r"They would take \d+ GB. Metrics do not need"):
+    with pytest.raises(dx.ArgumentError, match=r"The draws would take \d+ GB. Metrics do not need"):
         cross_replication.fit(two_pools("gaussian"), **many)
 
 

@@ -191,7 +191,7 @@ def test_simulated_studies_of_ordinary_size_are_left_in_peace(place):
         (CROSSED, NESTED, ["sigma_item cannot be separated from the residual",
                            "annotator ICC is valid"]),
         (CROSSED, AGAIN, ["sigma_item and sigma_annotator cannot be separated", "their sum"]),
-        (CROSSED, ONE, ["only one annotator: sigma_annotator depends on its prior only"]),
+        (CROSSED, ONE, ["only one annotator: sigma_annotator, ICC and xCC depend on priors only"]),
         (CROSSED, [(i, f"a{i}{k}") for i in range(6) for k in range(2)],
          ["sigma_annotator cannot be separated from the residual, which is fixed",
           "ICC and xCC are valid"]),
@@ -260,7 +260,7 @@ def test_nothing_is_said_to_stand_that_does_not(rows, options, never):
 def test_one_item_is_too_few_for_strangers_too():
     rows = [(0, a) for a in "abcdef"]
     found = said(crossed_effects, labels(rows), family="bernoulli", anonymous=True)
-    assert "only one item: sigma_item depends on its prior only" in found
+    assert "only one item: sigma_item, ICC and xCC depend on priors only" in found
 
 
 def test_systems_that_label_all_items_join_annotators():
@@ -311,7 +311,7 @@ def test_three_pools_have_the_priors_interval_of_a_beta():
     rows = [(10 * p + i, "abcdef"[2 * p + k]) for p in range(3) for i in range(8) for k in (0, 1)]
     pool = [str("abcdef".index(a) // 2) for _, a in rows]
     found = said(cross_replication, labels(rows, pool=pool), family="bernoulli")
-    assert "and from other pools" in found
+    assert "and by other pools" in found
     assert "between -0.81 and 0.81" in found
 
 

@@ -213,7 +213,7 @@ def test_labels_of_items_on_which_systems_differ_do_not_tell_of_the_others():
     rows = np.isin(ann["item_code"].values, differ)
     few = labelled(ann.isel(annotation=rows), 300)
     given = {"predictions": pred, "error_correlation": 0.5, "draws": 20, "tune": 20, **QUICK}
-    with pytest.warns(dx.DesignWarning, match="How often 's' is right is a guess on 232"):
+    with pytest.warns(dx.DesignWarning, match="The accuracy of 's' on 232 of"):
         SYMMETRIC.fit(few, **given)
     some = labelled(ann.isel(annotation=ann["item_code"].values < 100), 300)
     SYMMETRIC.fit(some, **given)  # no warning

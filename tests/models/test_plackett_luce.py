@@ -247,7 +247,7 @@ def test_a_senseless_warm_up_is_named(ann, tune):
 def test_rankings_that_compare_nothing_are_pointed_out():
     """Where what is not listed was not there, one label alone says nothing."""
     ann = dx.from_rankings({"x": [[["a"]], [["b"]]], "y": [[["a"], ["b"]]]})
-    with pytest.warns(dx.errors.DissensusWarning, match=r"1 items \('?x'?\) say nothing"):
+    with pytest.warns(dx.errors.DissensusWarning, match=r"1 items \('?x'?\) are not informative"):
         fit(ann, unranked="absent", draws=5)
 
 

@@ -99,7 +99,7 @@ RUNS = [
       for name in ("keep_items", "log_likelihood", "posterior_predictive")),
     ({"draws": 900_000_000},
      "keep_items: expected False, for 900,000,000 draws in 4 chains of the truth of 2 items "
-     r"with 2 labels; found True\. They would take \d+ GB"),
+     r"with 2 labels; found True\. The draws would take \d+ GB"),
 ]  # fmt: skip
 
 

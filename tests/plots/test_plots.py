@@ -100,7 +100,7 @@ def test_what_a_function_did_not_return_is_refused(name, dense):
     function, variable = RETURNED[name]
     plot = dx.plots.get(name)
     part = dense[plot.group].to_dataset()
-    expected = f"^source: expected what dissensus.{function} returns, with '{variable}'"
+    expected = f"^source: expected the result of dissensus.{function}, with '{variable}'"
     with pytest.raises(ArgumentError, match=expected):
         plot.function(part.drop_vars(variable))
     dims = [dim for dim in part[variable].dims if dim not in {"chain", "draw"}]
@@ -111,7 +111,7 @@ def test_what_a_function_did_not_return_is_refused(name, dense):
         "confidence_errors",
         "reader_study",
     }:
-        with pytest.raises(ArgumentError, match=f"^source: expected what dissensus.{function}"):
+        with pytest.raises(ArgumentError, match=f"^source: expected the result of dissensus.{function}"):
             plot.function(part.rename({dim: f"other_{dim}" for dim in dims}))
 
 
@@ -140,7 +140,7 @@ def test_registry_and_type_hints_agree():
 
 
 def test_unknown_plot():
-    with pytest.raises(AttributeError, match="there are forest"):
+    with pytest.raises(AttributeError, match="the plots are forest"):
         dx.plots.pie  # noqa: B018
 
 

@@ -49,7 +49,7 @@ def test_settings_go_into_the_last_panel():
     x, y = line.get_data()
     truth = dx.truth_accuracy(x, 3, confidence=0.9)
     np.testing.assert_allclose(y, dx.actual_accuracy(0.9, truth, "independent"))
-    assert "majority of 3 annotators, .90 sure" in figure.get_supxlabel()
+    assert "majority of 3 annotators, with the confidence .90" in figure.get_supxlabel()
     assert x[-1] == pytest.approx((0.9 / 0.95) ** 2, abs=4e-3)  # no more can be had in doubt
 
 
@@ -82,7 +82,7 @@ def test_a_study_is_marked_in_all_panels_and_chooses_their_settings():
     assert "these data: 9 [9, 9]" in texts(needed)
     assert any(text.startswith("these data") for text in texts(actual))
     assert majority.get_xlim()[0] == 0.25
-    assert "majority of 3 annotators, .90 sure" in figure.get_supxlabel()
+    assert "majority of 3 annotators, with the confidence .90" in figure.get_supxlabel()
     other = dx.plots.truth_nomogram(tree, n_annotators=7, n_labels=2, confidence=1)
     assert "majority of 7 annotators." in other.get_supxlabel()
 

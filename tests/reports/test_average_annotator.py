@@ -41,7 +41,9 @@ def with_ratios(evaluation, systems, annotators):
 
 
 def against(evaluation, system, **how):
-    return average_annotator.against(average_annotator.beside(evaluation, **how), system)
+    return average_annotator.against(
+        average_annotator.annotator_comparison(evaluation, **how), system
+    )
 
 
 def written(draws):
@@ -87,7 +89,7 @@ def with_agreements(evaluation, gap, noise, people=0.8):
     [
         (0.0, 0.01, "a does about as well as an annotator: its agreement with annotators"),
         (-0.01, 0.005, "a does about as well as an annotator: "),  # surely worse, but by little
-        (0.0, 0.1, "Whether a does better or worse than an annotator is not settled: "),
+        (0.0, 0.1, "It is not settled whether a does better or worse than an annotator: "),
         (0.05, 0.03, "a does better than an annotator: "),
         (-0.05, 0.03, "a does worse than an annotator: "),
     ],

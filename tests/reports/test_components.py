@@ -75,7 +75,7 @@ def test_the_words_are_the_numbers(evaluation):
 
 def test_labels_that_are_no_numbers_have_two_scales(evaluation):
     said = words(with_components(evaluation, one("bernoulli")))
-    assert "of the variance behind a label" in said
+    assert "of a label's latent variance" in said
     assert "On the observed scale, two annotators' labels of an item have the correlation" in said
 
 
@@ -86,7 +86,7 @@ def test_annotators_who_outweigh_items_are_warned_of(evaluation, page):
     assert "The annotators explain more of the variance than the items (probability > .99)" in (
         found.text
     )
-    assert "a single label does not measure the item" in found.text
+    assert "a single label depends more on the annotator than on the item" in found.text
     assert warnings(with_components(evaluation, one())) == []
 
 
@@ -105,9 +105,8 @@ def test_the_warning_is_no_surer_than_the_draws(evaluation, chance, sure):
             "The annotators probably explain more of the variance than the items"
         )
         assert ": a single label depends more on the annotator than on the item;" in said
-        assert "does not measure" not in said
     assert "; the mean of the 4 labels of a typical item has reliability .44. " in said
-    assert said.endswith("from more annotators: together they are more reliable.")  # the remedy
+    assert said.endswith("averages of more labels are more reliable.")  # the remedy
     single = with_components(evaluation, one(item=1.0, annotator=2.0), n_labels=1.0)
     assert "the mean of" not in warnings(single)[0]
 

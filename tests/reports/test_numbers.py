@@ -57,9 +57,9 @@ def test_the_verdict_and_its_table_are_those_of_the_draws(evaluation, tmp_path):
     error = evaluation["metrics"]["mean_absolute_error"].sel(reliability=1.0)
     near, far = (error.sel(system=name, scope="these items") for name in ("near", "far"))
     assert "near is the better of 2 systems" in lead
-    assert f"it is {share(float(near.mean()))} from the panel's mean score on average" in lead
+    assert f"it is {share(float(near.mean()))} away from the panel's mean score on average" in lead
     assert interval(near) in lead
-    assert f"is {share(float(far.mean()))} from it" in lead
+    assert f"is {share(float(far.mean()))} away from it" in lead
     table = plain(re.search(r'id="table-verdict".*?</table>', page, re.DOTALL)[0])
     for name in ("near", "far"):
         for scope in ("these items", "new items"):

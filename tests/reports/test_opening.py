@@ -31,13 +31,13 @@ def test_leader_with_both_intervals(dictated):
         f"(89 % interval {bounds[0]} to {bounds[1]}; on new items {bounds[2]} to {bounds[3]})."
     )
     assert "better than worse (.600, second) with probability above .99, on these" in text
-    assert "not decided" not in text
+    assert "not settled which of the two" not in text
     assert "best of the" not in text  # with two systems it would repeat the sentence before
 
 
 def test_rivals_are_told_by_their_probabilities(dictated):
     text = leading(dictated({"a": [0.80], "b": [0.80001], "c": [0.5]}, spread=0.03))
-    assert "Which of the two is better is not decided." in text
+    assert "It is not settled which of the two is better." in text
     assert "It is the best of the 3 systems with probability" in text
     assert "better than" not in leading(dictated({"only": [0.8]}))
     equal = dictated({"a": [0.8], "b": [0.8]}, spread=0.0)
@@ -129,8 +129,8 @@ def test_items_that_nobody_labelled_are_told_apart():
                                                    progressbar=False)))  # fmt: skip
     assert text == (
         "2 annotators gave 4 labels to 2 items (2 per item on average). No annotator labelled the "
-        "other 2 items: the label that a panel would give them is estimated from the labelled "
-        "items and the predictions. Annotators of the same item disagree on .50 of the items."
+        "other 2 items: the panel's answers are estimated from the labelled items and the "
+        "predictions. Annotators of the same item disagree on .50 of the items."
     )
 
 
@@ -141,7 +141,7 @@ def test_votes_without_names_are_not_counted_as_annotators():
     result = dx.evaluate(ann, draws=20, random_seed=1, progressbar=False)
     text = spoken("data", opening.data(result))
     assert text.startswith(
-        "Annotators whose names occur only once gave 4 labels to 2 items (2 per item"
+        "Annotators (each name occurs only once) gave 4 labels to 2 items (2 per item"
     )
 
 

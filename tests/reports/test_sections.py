@@ -72,12 +72,12 @@ def test_accuracies_are_the_numbers(plain):
     assert "they agree with the majority of the others on 55 %" in text
     assert "A is right more often than the average annotator with probability above" in text
     assert "the correlation of these errors is known from other data sets." in text
-    need = "For an interval 10 % wide for A on these items, at least 80 items need known labels"
-    assert f"{need}: label a random sample" in text
+    need = "of A that is 10 % wide on these items needs the true labels of at least 80 items"
+    assert f"{need}. Find out the true labels of a random sample" in text
     known = of_accuracy(with_accuracy(plain, names=["A", "B"], n_known=30))
-    assert f"{need}, of which 30 are known: label a random sample" in known
+    assert f"{need} (30 are known). Find out the true labels of a random sample" in known
     assert "is known from other data sets and from 30 known labels." in known
-    assert "For an interval" not in of_accuracy(with_accuracy(plain, n_known=80))
+    assert "needs the true labels" not in of_accuracy(with_accuracy(plain, n_known=80))
     assert "errors was given." in of_accuracy(with_accuracy(plain, correlation_given=1))
 
 
@@ -142,7 +142,7 @@ def test_many_are_counted(plain):
     assert "2 more systems are in the table." in of_accuracy(tree)
     table = sections.accuracy(tree).tables[1]
     assert len(table.bodies[0].rows) == 30
-    assert table.note == "The 30 most accurate; 10 more are in accuracy.csv."
+    assert table.note == "10 further annotators with a lower accuracy are left out."
 
 
 # The ground truth.
@@ -175,7 +175,7 @@ def test_the_ground_truth_is_the_numbers(plain):
     assert "A single label is right on 80 % [80 to 80] of the items, and the majority" in text
     assert "label of 3 to 7 annotators on 90 % [90 to 90]" in text
     assert "is right on 95 % or more with probability below .01" in text
-    assert "This is an upper bound" in text
+    assert "are upper bounds" in text
     assert "Two annotators agree on 70 % [70 to 70] of the items; on 65 %" in text
     assert "takes 9 [9 to 9] such annotators" in text
     assert "label of 3 annotators on" in of_truth(with_ground_truth(plain, most_annotators=3))
@@ -238,11 +238,13 @@ def test_a_fit_includes_shared_errors(plain):
     tree["accuracy"].attrs["n_known"] = 30
     assert "a known truth and 30 items with known labels" in of_truth(tree)
     tree["accuracy"].attrs["correlation_given"] = 1
-    assert "the correlation .50, as given and 30 items with known labels" in of_truth(tree)
+    assert "the correlation .50, as given, so that" in of_truth(tree)
+    tree["accuracy"]["error_correlation"] = correlation + np.linspace(-0.1, 0.1, 100)
+    assert "from the given prior and 30 items with known labels" in of_truth(tree)
     tree["weighted_reliability"].attrs["n_annotators"] = 1
     assert "are worth about" not in of_truth(tree)
     tree["weighted_reliability"].attrs["accuracy"] = "majority"
-    assert "This is an upper bound" in of_truth(tree)
+    assert "are upper bounds" in of_truth(tree)
 
 
 # Agreement.
@@ -259,7 +261,7 @@ def test_ratios_are_the_numbers(evaluate):
     assert "with probability above .99" in text
     assert "near is non-inferior" in text
     assert "near is smaller than the ratios of all 2 annotators" in text
-    assert "the distance is 0 for the same label and 1 for another" in text
+    assert "The distance is 0 for the same label and 1 for another" in text
     text = of_agreement(with_ratios(evaluate(), {"far": 1.3}, {"a": 0.9, "b": 1.4}))
     assert "with probability below .01" in text
     assert "no system is shown to be non-inferior" in text
@@ -304,7 +306,7 @@ def test_annotators_who_are_left_out_have_fewer_items_or_smaller_ratios(evaluate
     ratios = {"a": 1.1, "b": 2.9, "c": 0.9, "d": 3.5}
     result = with_ratios(evaluate(), {"s": 1.0}, ratios)
     for items, shown, note in (
-        ([50, 50, 50, 20], ["b", "a"], "2 of 4 annotators, with fewer items or smaller ratios, "),
+        ([50, 50, 50, 20], ["b", "a"], "2 annotators with fewer items or smaller ratios "),
         ([50, 30, 20, 10], ["a", "b"], "2 annotators with fewer items "),
     ):
         result["discrepancy"]["n_items"] = xr.DataArray(items, dims="annotator")

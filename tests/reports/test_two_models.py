@@ -36,7 +36,7 @@ def test_models_that_agree(two):
         "each system overlap" in out
     )
     assert "the means differ by at most .001 (a)" in out
-    assert "Both give the same order of the systems." in out
+    assert "Both models give the same order of the systems." in out
     assert "give the same leading label in all of 3 items" in out
     assert "do not depend on the choice between the two models" in out
     assert "dirichlet at 1 and inverse_rank at 1. Reliabilities of different models" in out

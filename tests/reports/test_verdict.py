@@ -74,7 +74,7 @@ def with_draws(evaluation, first, second, new=None):
     [
         (0.97, "a is the better of 2 systems: it agrees with the panel on .8"),
         (0.9, "a is probably the better of 2 systems: it agrees with the panel on .8"),
-        (0.6, "Whether a or b is better is not settled. a agrees with the panel on .7"),
+        (0.6, "It is not settled whether a or b is better. a agrees with the panel on .7"),
     ],
 )
 def test_the_verdict_is_as_sure_as_the_draws(dictated, ahead, words):
@@ -84,7 +84,7 @@ def test_the_verdict_is_as_sure_as_the_draws(dictated, ahead, words):
     text = said(tree)
     assert text.startswith(words)
     who = "a" if ahead == 0.6 else "it"
-    assert f"on new items {who} is the better with probability {probability(ahead)}." in text
+    assert f"on new items {who} is better with probability {probability(ahead)}." in text
     low, high = (
         float(end.sel(scope=SCOPES[0], system="a")) for end in interval(lead_of(tree).draws)
     )
@@ -100,10 +100,10 @@ def test_of_several_close_systems_no_two_are_named(dictated):
     best = dx.compare(found.draws.sel(scope=SCOPES[1]).rename("x"))["probability_best"]
     first, second = (float(best.sel(system=name)) for name in found.systems[:2])
     assert first + second < 0.95
-    assert text.startswith("Which of 4 systems is the best is not settled. d agrees with")
+    assert text.startswith("It is not settled which of 4 systems is the best. d agrees with")
     assert f"on new items d is the best with probability {probability(first)}." in text
     apart = dictated({"a": [0.8], "b": [0.79], "c": [0.6]}, spread=0.02)
-    assert said(apart).startswith("The best of 3 systems is a or b: which of the two is not")
+    assert said(apart).startswith("The best of 3 systems is a or b, but it is not settled which")
 
 
 @pytest.mark.usefixtures("three_are_enough")
@@ -235,7 +235,7 @@ def test_from_a_few_items_nothing_is_extrapolated(dictated):
     assert said(sure).startswith("a is probably the better of 2 systems")
     same = with_draws(tree, still, still)
     assert boxes(same)[-1].word == "Careful"
-    assert said(same).startswith("Whether a or b is better is not settled.")
+    assert said(same).startswith("It is not settled whether a or b is better.")
     facts = verdict.headline(sure, lead_of(sure))
     assert facts["beside"] in ("", "open")
 

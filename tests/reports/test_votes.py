@@ -38,7 +38,7 @@ def test_the_page_is_whole(result, page):
     assert max(np.diff(headings)) <= 1
     text = re.sub(r"\s+", " ", parsed.text)
     assert text.count("Can I trust this?") == 1
-    assert plain(votes.said("headline", votes.headline(result)))[:40] in plain([text])
+    assert plain(votes.vote_sentences("headline", votes.headline(result)))[:40] in plain([text])
     assert parsed.all("details")
     assert not any("open" in attrs for attrs in parsed.all("details"))
 
@@ -62,11 +62,11 @@ def test_golden_words(result):
         f"be told apart (good is better with probability {share(pair['better'])})."
     )
     assert (second["system"], third["system"]) == ("good", "fair")
-    assert plain(votes.said("data", votes.data(result))) == (
+    assert plain(votes.vote_sentences("data", votes.data(result))) == (
         "120 votes on 4 systems by 5 voters, on 8 prompts; 15 % are ties. There are also "
         "verdicts of judge on 48 pairs of answers."
     )
-    (step,) = votes.said("next", votes.next_facts(result))
+    (step,) = votes.vote_sentences("next", votes.next_facts(result))
     more = re.fullmatch(
         r"Get about ([\d,]+) more votes, each by a new voter, on good against fair \(so far 22; .*",
         step,
@@ -159,7 +159,7 @@ def test_unreliable_win_rates_are_marked(result):
     assert set(dx.summary(bad)["doubt"]) != {""}
     assert dx.describe(bad).startswith("Do not rely on")
     assert not dx.describe(result).startswith("Do not rely on")
-    (step,) = votes.said("next", votes.next_facts(bad))
+    (step,) = votes.vote_sentences("next", votes.next_facts(bad))
     assert step.startswith("First evaluate again") and votes.next_table(bad) is None
     remedy = votes_page.boxes(bad)[0].remedy
     assert remedy == f"Ask for more draws (draws={4 * bad.attrs['draws']})."
@@ -171,7 +171,7 @@ def test_unreliable_win_rates_are_marked(result):
 def test_more_systems_and_states_of_the_verdict(result):
     facts = votes.headline(result)
     words = {
-        best: plain(votes.said("headline", facts | {"state": state, "best": best}))
+        best: plain(votes.vote_sentences("headline", facts | {"state": state, "best": best}))
         for state, best in (("likely", 0.87), ("open", 0.5))
     }
     assert "strong is probably the best of 4 systems (probability .87)" in words[0.87]
@@ -179,10 +179,10 @@ def test_more_systems_and_states_of_the_verdict(result):
     assert "good 54 %; strong is the best with probability .50." in words[0.5]
     pair = facts["pairs"][0]
     assert "No system can be told apart from the next" in plain(
-        votes.said("headline", facts | {"pairs": [pair] * 3})
+        votes.vote_sentences("headline", facts | {"pairs": [pair] * 3})
     )
     assert "Of 3 pairs of neighbours in the order, 2 cannot be told apart: good and fair" in plain(
-        votes.said("headline", facts | {"pairs": [pair] * 2})
+        votes.vote_sentences("headline", facts | {"pairs": [pair] * 2})
     )
 
 
@@ -195,4 +195,6 @@ def test_whose_votes_the_win_rates_are_of_is_said():
         table = rows | {"who": rows["who"] if who is None else who}
         named = {} if who is None else {"annotator": "who"}
         result = dx.evaluate(dx.pairs(table, **named), **quick)
-        assert f", for {words}" in " ".join(votes.said("intervals", votes.intervals(result)))
+        assert f", for {words}" in " ".join(
+            votes.vote_sentences("intervals", votes.intervals(result))
+        )

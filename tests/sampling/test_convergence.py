@@ -19,7 +19,7 @@ from dissensus.sampling.convergence import (
     diagnosed,
     diagnosed_parameters,
     divergences,
-    doubt,
+    warning,
 )
 
 ITEMS = ["calm", "stuck", "still"]
@@ -162,12 +162,12 @@ def test_thin_tails_are_seen_where_the_middle_looks_fine():
 
 
 def test_a_doubt_is_said_in_a_few_words():
-    assert doubt({}) == ""
-    assert doubt({"n_items_poor": 1, "n_items_undefined": 1}) == "draws that are not numbers"
+    assert warning({}) == ""
+    assert warning({"n_items_poor": 1, "n_items_undefined": 1}) == "draws that are not numbers"
     stuck = {"n_items_poor": 1, "n_items_stuck": 1, "ess_bulk_min": 4.0}
-    assert doubt(stuck) == "a chain stands still: 4 effective draws"
+    assert warning(stuck) == "a chain stands still: 4 effective draws"
     tails = {"n_items_poor": 1, "ess_bulk_min": 150.0, "ess_tail_min": 60.0, "r_hat_max": 1.01}
-    assert doubt(tails) == "chains too short: 150 effective draws, 60 in the tails, r-hat 1.01"
+    assert warning(tails) == "chains too short: 150 effective draws, 60 in the tails, r-hat 1.01"
 
 
 PROB = (0.055, 0.945)

@@ -197,7 +197,7 @@ def test_refusals():
     with pytest.raises(dx.AnnotationError, match=r"expected confidence.*confidence="):
         dx.confidence_check(dx.annotations(frame), truth)
     flat = dx.annotations(frame.assign(confidence=0.7), confidence="confidence")
-    with pytest.raises(dx.AnnotationError, match=r"two levels at least; found 0.7 in every row"):
+    with pytest.raises(dx.AnnotationError, match=r"at least two levels; found 0.7 in every row"):
         dx.confidence_check(flat, truth)
     with pytest.raises(dx.ArgumentError, match="a label for every item; found none for 59 of 60"):
         dx.confidence_check(ann, {0: 1})

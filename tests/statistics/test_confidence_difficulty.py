@@ -127,6 +127,6 @@ def test_refusals():
         dx.confidence_difficulty(ann, fit_of(np.zeros((1, 4, 2)), "difficulty", [0, 1]))
     with (
         pytest.warns(dx.DissensusWarning, match="29 of 30"),
-        pytest.raises(dx.AnnotationError, match="two items at least"),
+        pytest.raises(dx.AnnotationError, match="at least two items"),
     ):
         dx.confidence_difficulty(ann, {0: 1}, on_missing="drop")

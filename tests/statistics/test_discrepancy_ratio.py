@@ -13,7 +13,7 @@ import xarray as xr
 from small_studies import absolute, nominal, squared
 
 import dissensus as dx
-from dissensus.kernels import voices as voice_pairs
+from dissensus.kernels import statements as statement_pairs
 
 LABELS = list("abcd")
 
@@ -107,7 +107,7 @@ def jaccard(one, two):
 @undefined_in_silence
 def test_sets_equal_the_definition(monkeypatch):
     """All that an annotator names over all trials is one set; so is a system's list."""
-    monkeypatch.setattr(voice_pairs, "_PAIRS", 4)  # pairs in many blocks are the pairs in one
+    monkeypatch.setattr(statement_pairs, "_PAIRS", 4)  # pairs in many blocks are the pairs in one
     for seed in range(5):
         rng = np.random.default_rng(seed)
         said = reference.random_said(rng, lambda rng: str(rng.choice(LABELS)), repeats=4)

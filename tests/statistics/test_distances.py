@@ -125,9 +125,13 @@ def test_items_far_from_all_others_are_exact_or_said_to_be_lost(offset):
             expected, rel=1e-4
         )
         return
-    with pytest.warns(dx.DissensusWarning, match="the same, up to rounding beside the largest"):
+    with pytest.warns(
+        dx.DissensusWarning, match="the same, up to rounding errors of the largest numbers"
+    ):
         assert np.isnan(dx.krippendorff_alpha(far, weights=picked))
-    with pytest.warns(dx.DissensusWarning, match="the same, up to rounding beside the largest"):
+    with pytest.warns(
+        dx.DissensusWarning, match="the same, up to rounding errors of the largest numbers"
+    ):
         assert np.isnan(dx.iota(far, weights=picked))
 
 

@@ -175,7 +175,7 @@ def test_an_annotator_without_f1_is_left_out_and_named():
         assert np.isnan(dx.relative_f1(alone, few, [2], average="macro")[0])
     text = " ".join(str(one.message) for one in said)
     assert "leaves out 1 of the held-out annotators ('2')" in text
-    assert "shares items" in text
+    assert "share no item with the voters" in text
 
 
 def test_is_undefined_where_nobody_gives_the_positive_label():

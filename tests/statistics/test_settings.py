@@ -243,7 +243,9 @@ def test_thresholds_of_systems_are_numbers_and_one_each():
 
 def test_scores_name_each_item_once():
     ann = dx.from_matrix([["no", "no"], ["no", "yes"]])
-    with pytest.raises(dx.PredictionError, match="scores: expected each item once; found 1 again"):
+    with pytest.raises(
+        dx.PredictionError, match="scores: expected each item once; found 1 more than once"
+    ):
         dx.discrepancy_curve(ann, pd.Series([0.1, 0.5, 0.6], index=[0, 1, 1]), [0.3])
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus.data.alignment import numbers_by_systems, said_by_systems, systems_of
+from dissensus.data.alignment import labels_by_systems, numbers_by_systems, systems_of
 
 
 def predicted(items, label, kind=None):
@@ -19,10 +19,10 @@ def test_the_order_of_predictions_does_not_matter(votes):
     whole = systems_of(ann, pred)
     assert whole.names.tolist() == ["good", "bad"]
     assert whole.present.all()
-    said = said_by_systems(whole, ann["label"].values)
+    said = labels_by_systems(whole, ann["label"].values)
     assert ann["label"].values[said].tolist() == [["x", "y"], ["y", "x"], ["x", "y"]]
     turned = systems_of(ann, pred.isel(item=[2, 0, 1]))
-    np.testing.assert_array_equal(said_by_systems(turned, ann["label"].values), said)
+    np.testing.assert_array_equal(labels_by_systems(turned, ann["label"].values), said)
 
 
 def test_items_without_predictions_are_dropped_only_if_asked(votes):
@@ -32,7 +32,7 @@ def test_items_without_predictions_are_dropped_only_if_asked(votes):
         systems_of(ann, fewer)
     found = systems_of(ann, fewer, "drop")
     assert found.present.tolist() == [True, False, True]
-    said = said_by_systems(found, ann["label"].values)
+    said = labels_by_systems(found, ann["label"].values)
     assert said[1].tolist() == [-1, -1]
     with pytest.raises(dx.ArgumentError, match="on_missing"):
         systems_of(ann, fewer, "ignore")
@@ -44,24 +44,24 @@ def test_labels_that_annotators_could_not_give_differ_from_all(votes):
     ann, _ = votes
     found = systems_of(ann, predicted(["i", "j", "k"], ["z", "y", "w"]))
     with pytest.warns(dx.DissensusWarning, match="outside.*predictions with them: 2"):
-        said = said_by_systems(found, ann["label"].values)[:, 0]
+        said = labels_by_systems(found, ann["label"].values)[:, 0]
     assert said[1] == ann["label"].values.tolist().index("y")
     assert min(said[0], said[2]) >= 2
     assert said[0] != said[2]
     strange = systems_of(ann, predicted(["i", "j", "k"], ["u", "v", "w"]))
     with pytest.raises(dx.PredictionError, match="no label in common"):
-        said_by_systems(strange, ann["label"].values)
+        labels_by_systems(strange, ann["label"].values)
 
 
 def test_lists_and_numbers_are_no_labels(votes, rankings):
     found = systems_of(*rankings)
     with pytest.raises(dx.PredictionError, match="one label from each system and item"):
-        said_by_systems(found, rankings[0]["label"].values)
+        labels_by_systems(found, rankings[0]["label"].values)
     with pytest.raises(dx.PredictionError, match="one number from each system and item"):
         numbers_by_systems(found)
     numbers = systems_of(votes[0], predicted(["i", "j", "k"], [0.5, 1.5, 2.5]))
     with pytest.raises(dx.PredictionError, match="numbers"):
-        said_by_systems(numbers, votes[0]["label"].values)
+        labels_by_systems(numbers, votes[0]["label"].values)
     with pytest.raises(dx.PredictionError, match="text such as"):
         numbers_by_systems(systems_of(*votes))
 

@@ -13,8 +13,8 @@ import xarray as xr
 from dissensus import statistics
 from dissensus.checks._lists import identical_lists
 from dissensus.checks._replicates import (
+    AnnotationRows,
     Replicates,
-    Said,
     evaluated,
     replicates,
     stacked,
@@ -43,7 +43,7 @@ _LEVELS: Final = {
 
 
 class Check(NamedTuple):
-    """A statistic, and how it is computed from stacked annotations."""
+    """A statistic, and its computation from stacked annotations."""
 
     name: str
     meaning: str
@@ -52,12 +52,12 @@ class Check(NamedTuple):
     firsts: bool = False
     """Whether the statistic is computed from first choices."""
     width: int = 1
-    """Approximate number of totals for each version."""
+    """Approximate number of totals per version; limits the size of blocks."""
 
 
-def checks(both: Replicates, level: str) -> list[Check]:
-    """List the checks for this form of data."""
-    if both.form == "numbers":
+def checks(versions: Replicates, level: str) -> list[Check]:
+    """Return the checks for this form of data."""
+    if versions.form == "numbers":
         alpha = f"Krippendorff's alpha ({level})"
         return [
             Check("krippendorff_alpha", alpha, "continuous", _alpha(level)),
@@ -66,11 +66,11 @@ def checks(both: Replicates, level: str) -> list[Check]:
                 "continuous", _absolute_difference,
             ),
         ]  # fmt: skip
-    named = both.form == "labels" and both.kind
+    named = versions.form == "labels" and versions.kind
     kind = named or ("nominal" if level == "nominal" else "ordinal")
-    n_labels = len(both.labels) + both.another
+    n_labels = len(versions.labels) + versions.another
     width = n_labels**2 if level == "ordinal" else n_labels
-    firsts = both.form != "labels"
+    firsts = versions.form != "labels"
     of = " of their first choices (ties broken at random)" if firsts else ""
     out = [
         Check(
@@ -82,15 +82,15 @@ def checks(both: Replicates, level: str) -> list[Check]:
             firsts, width,
         ),
     ]  # fmt: skip
-    if both.form == "first choices":
+    if versions.form == "first choices":
         return out
     leading = Check(
         "leave_one_out_agreement",
-        "probability that an annotator gives the majority label of the others of the item",
-        "ranking" if both.form == "rankings" else kind,
+        "probability that an annotator gives the majority label of the item's other annotators",
+        "ranking" if versions.form == "rankings" else kind,
         statistics.get("leave_one_out_agreement").sums,
     )
-    if both.form != "rankings" or not _has_equally_long_lists(both):
+    if versions.form != "rankings" or not _has_equally_long_lists(versions):
         return [*out, leading]
     whole = Check(
         "identical_lists", "probability that two equally long lists of an item (2 labels or more) "
@@ -99,9 +99,9 @@ def checks(both: Replicates, level: str) -> list[Check]:
     return [*out, leading, whole]
 
 
-def _has_equally_long_lists(both: Replicates) -> bool:
-    rows = both.observed
-    ann = stacked(rows, rows.values(slice(0, 1)), len(both.items), "ranking", both.labels)
+def _has_equally_long_lists(versions: Replicates) -> bool:
+    rows = versions.observed
+    ann = stacked(rows, rows.values(slice(0, 1)), len(versions.items), "ranking", versions.labels)
     return bool(identical_lists(ann).bears.any())
 
 
@@ -110,30 +110,32 @@ def _alpha(level: str) -> Callable[[xr.Dataset], Sums]:
     return lambda annotations: sums(annotations, level)
 
 
-def checked_level(both: Replicates, level: str | None) -> str:
+def checked_level(versions: Replicates, level: str | None) -> str:
     """Return the given or default level, or raise if the data do not have this level."""
-    known = _LEVELS[both.form]
-    if both.another:
-        known = known[:1]
+    levels = _LEVELS[versions.form]
+    if versions.another:
+        levels = levels[:1]
     if level is None:
-        return known[0]
-    if not isinstance(level, str) or level not in known:  # `in` compares arrays element by element
+        return levels[0]
+    if not isinstance(level, str) or level not in levels:  # `in` compares arrays element by element
         raise ArgumentError(
             "level",
-            expected=f"{' or '.join(map(repr, known))} for replicates that are {both.form}",
+            expected=f"{' or '.join(map(repr, levels))} for replicates that are {versions.form}",
             found=brief(level),
         )
     return level
 
 
-def values_of(check: Check, both: Replicates, rows: Said, undefined: Undefined) -> Floats:
+def values_of(
+    check: Check, versions: Replicates, rows: AnnotationRows, undefined: Undefined
+) -> Floats:
     """Compute a statistic of every version, block by block: (version)."""
     rows = rows.first_choices() if check.firsts else rows
-    labels = np.arange(len(both.labels) + 1) if both.another else both.labels
+    labels = np.arange(len(versions.labels) + 1) if versions.another else versions.labels
     values = []
-    for some in rows.blocks(check.width):
-        ann = stacked(rows, rows.values(some), len(both.items), check.kind, labels)
-        values.append(evaluated(check.sums(ann), some.stop - some.start, undefined))
+    for block in rows.blocks(check.width):
+        ann = stacked(rows, rows.values(block), len(versions.items), check.kind, labels)
+        values.append(evaluated(check.sums(ann), block.stop - block.start, undefined))
     return np.concatenate(values)
 
 
@@ -141,7 +143,7 @@ def _absolute_difference(annotations: xr.Dataset) -> Sums:
     """Prepare the mean over items of the mean absolute difference of two annotators."""
     rows = rows_of(annotations)
     within, _ = far_pairs(rows, numbers_of(annotations))
-    pairs = pairs_of(rows.voices)
+    pairs = pairs_of(rows.n_annotators)
     parts = ((pairs > 0).astype(np.float64), within / np.maximum(pairs, 1.0))
 
     def finish(totals: Floats, undefined: Undefined) -> Floats:
@@ -150,11 +152,11 @@ def _absolute_difference(annotations: xr.Dataset) -> Sums:
     return Sums("mean_absolute_difference", parts, finish, annotations[ITEM].to_numpy())
 
 
-def given_of(both: Replicates) -> list[tuple[str, str, float]]:
+def copied_statistics(versions: Replicates) -> list[tuple[str, str, float]]:
     """Return name, meaning and value of statistics that are the same in replicates by design."""
-    if both.form != "rankings":
+    if versions.form != "rankings":
         return []
-    rows = both.observed
+    rows = versions.observed
     columns = {"item": rows.item, "annotator": rows.annotator, "rank": rows.rank}
     if rows.trial is not None:
         columns["trial"] = rows.trial
@@ -164,7 +166,7 @@ def given_of(both: Replicates) -> list[tuple[str, str, float]]:
     tied, pairs = ((n * (n - 1)).sum() for n in (blocks, lists))
     return [
         ("tie_rate", "share of tied pairs among labels that an annotator lists", tied / pairs),
-        ("list_length", "labels that an annotator lists", lists.mean()),
+        ("list_length", "number of labels that an annotator lists", lists.mean()),
     ]
 
 
@@ -223,9 +225,9 @@ def agreement_check(
     Both small and large tail probabilities are misfits. With many labels and few annotators, a
     Dirichlet prior with ``prior_count=1`` makes replicates agree less than the data. Annotators who
     copy each other agree more than in any model of independent annotators; in rankings of many
-    labels, ``identical_lists`` shows this best. The data are used twice, so tail probabilities
-    under the true model are closer to .5 than uniform numbers. A model that passes this check may
-    fail in other respects.
+    labels, ``identical_lists`` shows this best. The data are used twice, for the fit and for the
+    check, so tail probabilities under the true model are closer to .5 than uniform random numbers.
+    A model that passes this check may fail in other respects.
 
     Source: Gelman, Meng & Stern (1996), "Posterior predictive assessment of model fitness via
     realized discrepancies", *Statistica Sinica* 6.
@@ -244,12 +246,14 @@ def agreement_check(
     >>> float(check["tail_probability"])
     0.0
     """
-    both = replicates(fit, annotations)
-    results = [_checked(both, check) for check in checks(both, checked_level(both, level))]
-    results += [_given(*result) for result in given_of(both)]
-    shape = tuple(len(both.sample[dim]) for dim in SAMPLE)
+    versions = replicates(fit, annotations)
+    results = [
+        _checked(versions, check) for check in checks(versions, checked_level(versions, level))
+    ]
+    results += [_copied(*result) for result in copied_statistics(versions)]
+    shape = tuple(len(versions.sample[dim]) for dim in SAMPLE)
     values = np.stack(
-        [np.broadcast_to(result.replicated, both.drawn.count) for result in results], axis=-1
+        [np.broadcast_to(result.replicated, versions.drawn.count) for result in results], axis=-1
     )
     out = xr.Dataset(
         {
@@ -258,17 +262,17 @@ def agreement_check(
             "tail_probability": (STATISTIC, [result.tail for result in results]),
         },
         coords={
-            **both.sample,
+            **versions.sample,
             STATISTIC: [result.name for result in results],
             "meaning": (STATISTIC, [result.meaning for result in results]),
             "checked": (STATISTIC, [result.checked for result in results]),
         },
-        attrs=both.attrs,
+        attrs=versions.attrs,
     )
     return out.assign_attrs(in_words="\n".join(result.words() for result in results))
 
 
-class _Found(NamedTuple):
+class _Result(NamedTuple):
     """One statistic of the data and of all replicates."""
 
     name: str
@@ -308,19 +312,22 @@ def _written(value: float) -> str:
     return share(value, 3) if abs(value) <= 1 else number(float(f"{value:.4g}"))
 
 
-def _checked(both: Replicates, check: Check) -> _Found:
+def _checked(versions: Replicates, check: Check) -> _Result:
     """Compute a statistic of the data and of all replicates."""
-    seen, drawn = Undefined(), Undefined()
-    observed = values_of(check, both, both.observed, seen)
-    replicated = values_of(check, both, both.drawn, drawn)
-    texts = [seen.message(check.name), drawn.message(f"{check.name} of replicates", "draws")]
+    undefined, undefined_replicates = Undefined(), Undefined()
+    observed = values_of(check, versions, versions.observed, undefined)
+    replicated = values_of(check, versions, versions.drawn, undefined_replicates)
+    texts = [
+        undefined.message(check.name),
+        undefined_replicates.message(f"{check.name} of replicates", "draws"),
+    ]
     if any(texts):
         warnings.warn(" ".join(filter(None, texts)), DissensusWarning, stacklevel=3)
-    return _Found(check.name, check.meaning, float(observed[0]), replicated)
+    return _Result(check.name, check.meaning, float(observed[0]), replicated)
 
 
-def _given(name: str, meaning: str, value: float) -> _Found:
-    return _Found(name, meaning, float(value), np.array([value]), checked=False)
+def _copied(name: str, meaning: str, value: float) -> _Result:
+    return _Result(name, meaning, float(value), np.array([value]), checked=False)
 
 
 # Discrepancy ratios of replicates.
@@ -340,7 +347,7 @@ def model_discrepancy_ratio(
     depth: int | None = None,
     on_missing: str = "raise",
 ) -> xr.DataArray:
-    r"""Draw the discrepancy ratio of new annotators of the same items.
+    r"""Draw the discrepancy ratio of systems, against new annotators of the same items.
 
     .. math:: \Delta^{(m)} = \frac{\mu(y^{rep (m)})}{\alpha(y^{rep (m)})}, \qquad
         y^{rep (m)} \sim p(y^{rep} \mid \theta^{(m)}), \quad \theta^{(m)} \sim p(\theta \mid y)
@@ -375,8 +382,8 @@ def model_discrepancy_ratio(
 
     Notes
     -----
-    The draws have the uncertainty from new annotators and the model, for the same items;
-    `bayesian_bootstrap` has the uncertainty from new items, for the same annotators. Use
+    The draws contain the uncertainty from new annotators and the model, for the same items;
+    `bayesian_bootstrap` draws contain the uncertainty from new items, for the same annotators. Use
     `agreement_check` first: if annotators of replicates disagree more than the observed annotators
     (a strong prior), the ratio of systems is too low.
 
@@ -390,60 +397,60 @@ def model_discrepancy_ratio(
     >>> dx.model_discrepancy_ratio(fit, study.predictions).dims
     ('chain', 'draw', 'system')
     """
-    both = replicates(fit, annotations)
-    if both.another:
+    versions = replicates(fit, annotations)
+    if versions.another:
         raise ArgumentError(
             "fit", expected="replicates in which each label has a name", found="unnamed labels",
             hint='Fit plackett_luce with unranked="exact"; "one" combines all other labels',
         )  # fmt: skip
     predictions = checked_predictions(predictions)
-    places = xr.DataArray(np.arange(len(both.items)), dims=ITEM, coords={ITEM: both.items})
+    places = xr.DataArray(np.arange(len(versions.items)), dims=ITEM, coords={ITEM: versions.items})
     common, predictions = common_items(places, predictions, on_missing)
     how = {"distance": distance, "tolerance": tolerance, "depth": depth, "on_missing": "drop"}
-    values, attrs = _drawn(both, predictions, common.to_numpy(), how)
-    shape = tuple(len(both.sample[dim]) for dim in SAMPLE)
+    values, attrs = _drawn(versions, predictions, common.to_numpy(), how)
+    shape = tuple(len(versions.sample[dim]) for dim in SAMPLE)
     names = predictions[SYSTEM].to_numpy()
     return xr.DataArray(
         values.reshape(*shape, len(names)),
         dims=(*SAMPLE, SYSTEM),
-        coords={**both.sample, SYSTEM: names},
+        coords={**versions.sample, SYSTEM: names},
         name=_RATIO,
-        attrs=both.attrs | attrs,
+        attrs=versions.attrs | attrs,
     )
 
 
-def _drawn(both: Replicates, predictions: xr.Dataset, place: Any, how: dict[str, Any]) -> Any:
-    """Return the ratio (version, system), and the attributes of the statistic."""
-    drawn, n_items, undefined, ratios = both.drawn, len(both.items), Undefined(), []
-    kind = _kind_for(both, how["distance"])
+def _drawn(versions: Replicates, predictions: xr.Dataset, place: Any, how: dict[str, Any]) -> Any:
+    """Return the ratios (version, system), and the attributes of the statistic."""
+    drawn, n_items, undefined, ratios = versions.drawn, len(versions.items), Undefined(), []
+    kind = _kind_for(versions, how["distance"])
     cells = predictions.sizes[SYSTEM] * predictions.sizes.get(POSITION, 1)
 
-    def prepared(some: slice) -> Any:
-        n = some.stop - some.start
-        ann = stacked(drawn, drawn.values(some), n_items, kind, both.labels)
+    def prepared(block: slice) -> Any:
+        n = block.stop - block.start
+        ann = stacked(drawn, drawn.values(block), n_items, kind, versions.labels)
         item = (place + n_items * np.arange(n)[:, None]).ravel()
-        again = predictions.isel({ITEM: np.tile(np.arange(len(place)), n)})
-        again = again.assign_coords({ITEM: item})
-        return discrepancy_ratio(ann, again, **how, weights=SUMS)
+        repeated = predictions.isel({ITEM: np.tile(np.arange(len(place)), n)})
+        repeated = repeated.assign_coords({ITEM: item})
+        return discrepancy_ratio(ann, repeated, **how, weights=SUMS)
 
     attrs = prepared(slice(0, 1)).attrs  # warns about predictions, only once
-    for some in drawn.blocks(cells * n_items):
+    for block in drawn.blocks(cells * n_items):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DissensusWarning)
-            ready = prepared(some)
-        ratios.append(evaluated(ready, some.stop - some.start, undefined)[_RATIO])
+            ready = prepared(block)
+        ratios.append(evaluated(ready, block.stop - block.start, undefined)[_RATIO])
     text = undefined.message(f"{_RATIO} of replicates", "draws")
     if text:
         warnings.warn(text, DissensusWarning, stacklevel=3)
     return np.concatenate(ratios), dict(attrs)
 
 
-def _kind_for(both: Replicates, distance: Any) -> str:
+def _kind_for(versions: Replicates, distance: Any) -> str:
     """Return the kind of replicates for a distance."""
-    if both.form == "numbers":
+    if versions.form == "numbers":
         return "continuous"
-    if both.form == "rankings":
+    if versions.form == "rankings":
         return "ranking"
-    if both.form == "labels" and both.kind:
-        return both.kind
+    if versions.form == "labels" and versions.kind:
+        return versions.kind
     return "nominal" if callable(distance) or distance in _NOMINAL else "ordinal"

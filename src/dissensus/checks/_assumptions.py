@@ -27,8 +27,8 @@ class Advice(NamedTuple):
 
     def words(self) -> str:
         """Write the advice as a call."""
-        given = "".join(f", {name}={value!r}" for name, value in self.settings.items())
-        return f"dissensus.models.{self.model}.fit(...{given})"
+        settings = "".join(f", {name}={value!r}" for name, value in self.settings.items())
+        return f"dissensus.models.{self.model}.fit(...{settings})"
 
 
 def advice(
@@ -59,7 +59,7 @@ def advice(
 
 
 def _richer(errors: str, *, ordered: bool) -> str | None:
-    """Return the next more flexible setting of errors; None if only confusion matrices are."""
+    """Return the next more flexible setting of errors; None if only matrices are more flexible."""
     if errors == "equal" and ordered:
         return "graded"
     return None if errors == "unequal" else "unequal"
@@ -86,7 +86,7 @@ CHECK: Final = "check"
 CLEAR: Final = 0.01
 """p-values below this number are evidence against the model."""
 HINT: Final = 0.05
-"""p-values below this number are a hint; in several checks, one is expected by chance."""
+"""p-values below this number are a hint; of several checks, one may be below it by chance."""
 _IN_PLACE: Final = 0.95
 
 
@@ -94,14 +94,14 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
     r"""Check the assumptions of a latent truth model by posterior predictive checks.
 
     Accuracies of systems are biased if the model of errors is wrong. Each check is for one
-    assumption. It compares a statistic of the labels with the statistic of replicates: labels of
-    new items by the same annotators and systems under the posterior.
+    assumption. It compares a statistic of the labels with the statistic of replicates, which are
+    labels of new items by the same annotators and systems, drawn from the posterior.
 
     Parameters
     ----------
     fit : DataTree
         From ``fit(..., posterior_predictive=True)`` of `dissensus.models.symmetric_confusion` or
-        `dissensus.models.dawid_skene`, or the trace of `pymc.sample` on what their
+        `dissensus.models.dawid_skene`, or the trace of `pymc.sample` on the model that their
         ``build`` returns, extended by `pymc.sample_posterior_predictive`.
     draws : int or None
         Maximum number of replicates, evenly spaced; None for all that fit in memory.
@@ -120,7 +120,7 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
         ``error_distance`` : near and far errors are equally frequent
             Mean number of steps between two labels that disagree; only for ordered labels.
         ``label_use`` : annotators use labels equally often
-            Difference of an annotator's share of each label and the share of the label on the same
+            Difference between an annotator's share of each label and the label's share on the same
             items, minus the mean over replicates; root mean square over annotations.
         ``annotator_agreement`` : annotators are equally accurate
             Standard deviation over annotators of their agreement with the others.
@@ -160,19 +160,19 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
     >>> study = dx.simulate.confusion_study(300, asymmetry=3, random_seed=1)
     >>> fit = dx.models.symmetric_confusion.fit(study.annotations, posterior_predictive=True,
     ...     draws=250, random_seed=1, progressbar=False)
-    >>> found = dx.check_assumptions(fit)
-    >>> round(float(found["observed"].sel(check="error_distance")), 1)
+    >>> checks = dx.check_assumptions(fit)
+    >>> round(float(checks["observed"].sel(check="error_distance")), 1)
     1.4
-    >>> print(found.attrs["recommendation"])
+    >>> print(checks.attrs["recommendation"])
     Try dissensus.models.symmetric_confusion.fit(..., errors='graded'), and check again.
     """
     fit = as_fit(fit)
-    both = read(fit, draws)
-    results = results_of(both)
-    places = in_place(fit["posterior"].to_dataset(), both.labels)
-    moved = [str(label) for label in both.labels[places.to_numpy() < _IN_PLACE]]
-    proposal = _advice(fit, both, results)
-    n = {dim: len(values) for dim, values in both.sample.items()}
+    versions = read(fit, draws)
+    results = results_of(versions)
+    places = in_place(fit["posterior"].to_dataset(), versions.labels)
+    moved = [str(label) for label in versions.labels[places.to_numpy() < _IN_PLACE]]
+    proposal = _advice(fit, versions, results)
+    n = {dim: len(values) for dim, values in versions.sample.items()}
     lines = [_sentence(result) for result in results]
     words = [line for result, line in zip(results, lines, strict=True) if len(result.values)]
     return xr.Dataset(
@@ -184,14 +184,14 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
             "in_place": (LABEL, places.to_numpy()),
         },
         coords={
-            **both.sample, LABEL: both.labels, CHECK: [result.name for result in results],
+            **versions.sample, LABEL: versions.labels, CHECK: [result.name for result in results],
             "assumption": (CHECK, [result.meaning for result in results]),
             "sentence": (CHECK, lines),
         },
         attrs={
             **fit.attrs,
             "in_words": "\n".join([*words, *_of_places(moved)]),
-            "recommendation": _recommendation(both, results, moved, proposal),
+            "recommendation": _recommendation(versions, results, moved, proposal),
             "next_model": proposal.model if proposal else "",
             "next_settings": json.dumps(proposal.settings if proposal else {}),
         },
@@ -214,7 +214,7 @@ def _sentence(result: CheckResult) -> str:
     p = result.p_value
     if not np.isfinite(p):
         return f"Whether {result.meaning} was not checked: it is undefined in the replicates."
-    verdict = "speaks against the model" if p < CLEAR else "a hint" if p < HINT else "as expected"
+    verdict = "evidence against the model" if p < CLEAR else "a hint" if p < HINT else "as expected"
     return f"{capital(result.size)} (p {_written(p)}; {verdict})."
 
 
@@ -225,11 +225,11 @@ def _written(p: float) -> str:
 def _of_places(moved: list[str]) -> list[str]:
     if not moved:
         return []
-    names = listed([repr(short(name)) for name in moved])
-    return [f"Where {names} is true, annotators may mostly give another label."]
+    names = listed([repr(short(name)) for name in moved], "or")
+    return [f"If the true label is {names}, annotators may mostly give another label."]
 
 
-def _advice(fit: Any, both: Labels, results: list[CheckResult]) -> Advice | None:
+def _advice(fit: Any, versions: Labels, results: list[CheckResult]) -> Advice | None:
     settings = {
         name.removeprefix("hyper_"): value
         for name, value in fit.attrs.items()
@@ -237,12 +237,12 @@ def _advice(fit: Any, both: Labels, results: list[CheckResult]) -> Advice | None
     }
     return advice(
         fit.attrs["model"], settings, [result.name for result in results if result.p_value < CLEAR],
-        ordered=both.ordered, labels_each=both.given.shape[1] / len(both.labels),
+        ordered=versions.ordered, labels_each=versions.codes.shape[1] / len(versions.labels),
     )  # fmt: skip
 
 
 def _recommendation(
-    both: Labels, results: list[CheckResult], moved: list[str], proposal: Advice | None
+    versions: Labels, results: list[CheckResult], moved: list[str], proposal: Advice | None
 ) -> str:
     """Return advice in sentences."""
     against = [result for result in results if result.p_value < CLEAR]
@@ -255,7 +255,7 @@ def _recommendation(
         )
     if proposal:
         lines.append(f"Try {proposal.words()}, and check again.")
-        if proposal.settings.get("errors") == "unequal" and not both.order_known:
+        if proposal.settings.get("errors") == "unequal" and not versions.order_known:
             lines.append("If labels are ordered, try errors='graded' first.")
     elif left := [result.meaning for result in against if result.name != "repeats"]:
         lines.append(

@@ -29,33 +29,33 @@ ENDS: Final = (0.05, 0.95)
 class Rows(NamedTuple):
     """Observed and replicated labels by row, and their annotators."""
 
-    both: Replicates
+    versions: Replicates
     annotator: Ints
-    """(row): code."""
+    """(row): code of the annotator."""
     annotators: npt.NDArray[Any]
 
 
 def rows_of(fit: Any, annotations: Any) -> Rows:
     """Read the rows of a fit whose replicates are single labels or numbers."""
-    both = replicates(fit, annotations)
+    versions = replicates(fit, annotations)
     fit = as_fit(fit)
     drawn = group_of(fit, PREDICTIVE)
-    if both.form not in {"labels", "numbers"} or not {"score", "label_code"} & set(drawn):
+    if versions.form not in {"labels", "numbers"} or not {"score", "label_code"} & set(drawn):
         raise ArgumentError(
             "fit",
             expected="replicates of single labels or numbers, with the annotator of each",
-            found=f"{both.form}, of the model {fit.attrs.get('model', '?')!r}",
+            found=f"{versions.form}, of the model {fit.attrs.get('model', '?')!r}",
             hint="crossed_effects and cross_replication replicate the labels of each annotator",
         )
     if annotations is not None:
-        return Rows(both, both.observed.annotator, annotations[ANNOTATOR].to_numpy())
+        return Rows(versions, versions.observed.annotator, annotations[ANNOTATOR].to_numpy())
     recorded = people_of(fit)
     if recorded is None:
         raise ArgumentError(
             "annotations", expected="the annotations of the fit: the fit does not record the "
             "annotator of each label", found="None",
         )  # fmt: skip
-    return Rows(both, *recorded)
+    return Rows(versions, *recorded)
 
 
 def means_by(group: Ints, n_groups: int) -> csr_array:
@@ -69,11 +69,11 @@ Statistics = Callable[[npt.NDArray[Any]], Floats]
 """Function of values (version, row) that returns statistics (version, group, statistic)."""
 
 
-def compared(both: Replicates, statistics: Statistics, dims: tuple[str, str]) -> xr.Dataset:
+def compared(versions: Replicates, statistics: Statistics, dims: tuple[str, str]) -> xr.Dataset:
     """Return observed statistics, with mean, quantiles and tail probability of replicates."""
-    observed = statistics(both.observed.values(slice(0, 1)))[0]
-    blocks = both.drawn.blocks(observed.size)
-    drawn = np.concatenate([statistics(both.drawn.values(some)) for some in blocks])
+    observed = statistics(versions.observed.values(slice(0, 1)))[0]
+    blocks = versions.drawn.blocks(observed.size)
+    drawn = np.concatenate([statistics(versions.drawn.values(block)) for block in blocks])
     with np.errstate(invalid="ignore"):
         tail = tail_probability(drawn, observed)
     tail[np.isnan(observed) | np.isnan(drawn).any(axis=0)] = np.nan
@@ -82,7 +82,9 @@ def compared(both: Replicates, statistics: Statistics, dims: tuple[str, str]) ->
         "observed": observed, "replicated": drawn.mean(axis=0), "lower": low, "upper": high,
         "tail_probability": tail,
     }  # fmt: skip
-    return xr.Dataset({name: (dims, values) for name, values in parts.items()}, attrs=both.attrs)
+    return xr.Dataset(
+        {name: (dims, values) for name, values in parts.items()}, attrs=versions.attrs
+    )
 
 
 def in_tails(check: xr.Dataset) -> xr.DataArray:
@@ -146,14 +148,14 @@ def label_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
     n_people = len(rows.annotators)
     mean = means_by(rows.annotator, n_people)
     n = np.bincount(rows.annotator, minlength=n_people)
-    if rows.both.form == "labels":
-        labels = rows.both.labels
+    if rows.versions.form == "labels":
+        labels = rows.versions.labels
 
         def shares(values: npt.NDArray[Any]) -> Floats:
             columns = [(values == k) * 1.0 @ mean for k in range(len(labels))]
             return _known(np.stack(columns, axis=-1), n >= 1)
 
-        out = compared(rows.both, shares, (ANNOTATOR, LABEL)).assign_coords({LABEL: labels})
+        out = compared(rows.versions, shares, (ANNOTATOR, LABEL)).assign_coords({LABEL: labels})
     else:
 
         def moments(values: npt.NDArray[Any]) -> Floats:
@@ -163,15 +165,15 @@ def label_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
             middle, spread = _known(middle[..., None], n >= 1), _known(spread[..., None], n >= 2)
             return np.concatenate([middle, spread], axis=-1)
 
-        out = compared(rows.both, moments, (ANNOTATOR, STATISTIC))
+        out = compared(rows.versions, moments, (ANNOTATOR, STATISTIC))
         out = out.assign_coords({STATISTIC: ["mean", "standard deviation"]})
     out = out.assign_coords({ANNOTATOR: rows.annotators}).assign(n_labels=(ANNOTATOR, n))
     return out.assign_attrs(in_words=_words(out))
 
 
-def _known(values: Floats, there: npt.NDArray[np.bool_]) -> Floats:
+def _known(values: Floats, has_enough: npt.NDArray[np.bool_]) -> Floats:
     """Set values of annotators with too few labels to NaN: (version, annotator, statistic)."""
-    return np.where(there[:, None], values, np.nan)
+    return np.where(has_enough[:, None], values, np.nan)
 
 
 def _words(check: xr.Dataset) -> str:
@@ -188,7 +190,7 @@ def _words(check: xr.Dataset) -> str:
 
 
 def _by_chance(n: int) -> str:
-    """Say how many of n numbers are outside if the model is right.
+    """Say how many of n numbers are outside 90 % of replicates if the model is right.
 
     Data that a model was fitted to are closer to its replicates than new data.
 
@@ -229,9 +231,9 @@ def residual_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Datase
     Notes
     -----
     Item effects are fitted to these labels. Tail probabilities of means are therefore near .5 even
-    for outliers, and spreads under the true model tend to be smaller than spreads of replicates:
-    with four labels per item effect, the spread of 107 of 600 simulated items was below the central
-    90 % of replicates, and that of 2 items above. Only spreads above are informative.
+    for outliers. Spreads under the true model tend to be smaller than spreads of replicates: with
+    four labels per item effect, the spreads of 107 of 600 simulated items were below the central 90
+    % of replicates, and the spreads of 2 items above. Only spreads above are informative.
 
     Examples
     --------
@@ -243,39 +245,39 @@ def residual_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Datase
     >>> check["observed"].dims, abs(float(check["observed"].sel(statistic="mean").mean())) < 0.1
     (('item', 'statistic'), True)
     """
-    both = rows_of(fit, annotations).both
-    item = both.observed.item
-    n = np.bincount(item, minlength=len(both.items))
-    mean, numbers = means_by(item, len(both.items)), _numbers(fit, both)
-    expected = _expected(both, numbers)
+    versions = rows_of(fit, annotations).versions
+    item = versions.observed.item
+    n = np.bincount(item, minlength=len(versions.items))
+    mean, numbers = means_by(item, len(versions.items)), _numbers(fit, versions)
+    expected = _expected(versions, numbers)
 
     def residuals(values: npt.NDArray[Any]) -> Floats:
         rest = (values if numbers is None else numbers[values]) - expected
         both_moments = np.stack([rest @ mean, np.sqrt(rest**2 @ mean)], axis=-1)
         return np.where((n > 0)[:, None], both_moments, np.nan)
 
-    out = compared(both, residuals, (ITEM, STATISTIC)).assign(n_labels=(ITEM, n))
-    out = out.assign_coords({ITEM: both.items, STATISTIC: list(STATISTICS)})
+    out = compared(versions, residuals, (ITEM, STATISTIC)).assign(n_labels=(ITEM, n))
+    out = out.assign_coords({ITEM: versions.items, STATISTIC: list(STATISTICS)})
     return out.assign_attrs(in_words=_residual_words(out))
 
 
-def _numbers(fit: xr.DataTree, both: Replicates) -> Floats | None:
+def _numbers(fit: xr.DataTree, versions: Replicates) -> Floats | None:
     """Return the number of each label; None if values are numbers."""
-    if both.form == "numbers":
+    if versions.form == "numbers":
         return None
     constant = fit["constant_data"]
     if "label_value" in constant and LABEL in constant["label_value"].dims:
         return np.asarray(constant["label_value"].to_numpy(), dtype=np.float64)
-    return np.arange(len(both.labels), dtype=np.float64)
+    return np.arange(len(versions.labels), dtype=np.float64)
 
 
-def _expected(both: Replicates, numbers: Floats | None) -> Floats:
+def _expected(versions: Replicates, numbers: Floats | None) -> Floats:
     """Return the mean of replicates (row)."""
-    total = np.zeros(len(both.drawn.item))
-    for some in both.drawn.blocks():
-        values = both.drawn.values(some)
+    total = np.zeros(len(versions.drawn.item))
+    for block in versions.drawn.blocks():
+        values = versions.drawn.values(block)
         total += (values if numbers is None else numbers[values]).sum(axis=0)
-    return np.asarray(total / both.drawn.count)
+    return np.asarray(total / versions.drawn.count)
 
 
 def _residual_words(check: xr.Dataset) -> str:
@@ -284,9 +286,9 @@ def _residual_words(check: xr.Dataset) -> str:
         part = check.sel(statistic=name)
         far = _outside(part, ITEM)
         known = int(part["tail_probability"].notnull().sum())
-        which = f": {shown(far)}" if far else ""
+        names = f": {shown(far)}" if far else ""
         lines.append(
             f"{name} of residuals: {len(far)} of {known} items are outside 90 % of their "
-            f"replicates ({_by_chance(known)}){which}."
+            f"replicates ({_by_chance(known)}){names}."
         )
     return "\n".join(lines)

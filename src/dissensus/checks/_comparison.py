@@ -28,7 +28,7 @@ from dissensus.wording import capital, counted, listed, number
 
 Candidates = Mapping[str, Mapping[str, Any]]
 Refit = Callable[[int], xr.DataArray]
-"""Returns draws of an item's log-likelihood from a fit without it, by its place."""
+"""Function of an item's place. Returns draws of its log-likelihood from a fit without it."""
 MODEL: Final = "model"
 SYMMETRIC: Final = "symmetric_confusion"
 ROWS: Final = "dawid_skene"
@@ -55,14 +55,14 @@ def candidates_for(annotations: xr.Dataset, predictions: xr.Dataset | None) -> C
     parts["difficulty"] = {"difficulty": True}
     single = list(parts)
     together = [list(pair) for pair in combinations(single, 2)]
-    wanted = [[], *([name] for name in single), *together[:3]]
+    variants = [[], *([name] for name in single), *together[:3]]
     if len(single) > 2:
-        wanted.append(single)
+        variants.append(single)
     if isinstance(predictions, xr.Dataset) and predictions.sizes.get(SYSTEM, 0) > 1:
         parts["related"] = {"systems": "related"}
-        wanted += [["related"], [*single, "related"]]
+        variants += [["related"], [*single, "related"]]
     out: dict[str, dict[str, Any]] = {}
-    for names in wanted:
+    for names in variants:
         settings = {key: value for name in names for key, value in parts[name].items()}
         out[" + ".join(names) or "plain"] = {MODEL: SYMMETRIC, **settings}
     if annotations.sizes[ANNOTATION] >= ENOUGH * n_labels:
@@ -125,13 +125,14 @@ _RUN: Final = (
 )  # fmt: skip
 """The arguments of ``fit`` that are not settings of the model."""
 _DRAWS: Final = 100
-"""Minimum number of draws of all chains: LOO fits a Pareto distribution to a tail."""
+"""Minimum number of draws of all chains: LOO fits a Pareto distribution to the tail."""
 _LIKE: Final = 2.0
 """Variants count as equal if the difference is within this number of standard errors."""
 _REFITS: Final = 30
-"""The largest number of fits without an item, for each variant."""
+"""Maximum number of fits without an item, for each variant."""
 _SMALL: Final = 4.0
-"""Variants count as equal up to this difference, whose standard error is too small (ArviZ)."""
+"""Variants count as equal up to this difference. The normal approximation of smaller differences is
+poor: see ``diag_diff`` of `arviz.compare`."""
 
 
 class TruthComparison(NamedTuple):
@@ -214,17 +215,17 @@ def compare_truth_models(
     --------
     >>> import dissensus as dx
     >>> study = dx.simulate.confusion_study(300, asymmetry=3, random_seed=1)
-    >>> found = dx.compare_truth_models(
+    >>> comparison = dx.compare_truth_models(
     ...     study.annotations, study.predictions, {"plain": {}, "graded": {"errors": "graded"}},
     ...     draws=250, random_seed=1, progressbar=False)
-    >>> found.best, found.simplest, found.table.index.tolist()
+    >>> comparison.best, comparison.simplest, comparison.table.index.tolist()
     ('graded', 'graded', ['graded', 'plain'])
     """
     if candidates is None:
         fitting.require_kind(annotations, ("nominal", "ordinal"), "compare_truth_models")
-        wanted = candidates_for(annotations, predictions)
+        variants = candidates_for(annotations, predictions)
     else:
-        wanted = checked_candidates(candidates)
+        variants = checked_candidates(candidates)
     if "log_likelihood" in options:
         raise ArgumentError(
             "log_likelihood",
@@ -233,10 +234,10 @@ def compare_truth_models(
         )
     check_options(options)
     fits, refits, poor = {}, {}, []
-    for name, settings in wanted.items():
-        own = {"predictions": predictions, **options, **settings}
-        fits[name], rough = _fitted(annotations, own)
-        refits[name] = partial(_log_likelihood_without, annotations, own)
+    for name, settings in variants.items():
+        arguments = {"predictions": predictions, **options, **settings}
+        fits[name], rough = _fitted(annotations, arguments)
+        refits[name] = partial(_log_likelihood_without, annotations, arguments)
         poor += [name] * rough
     if poor:
         warnings.warn(
@@ -247,22 +248,22 @@ def compare_truth_models(
     for fit in fits.values():
         _require_draws(fit)
     table = _compared(fits, refits)
-    best, order = str(table.index[0]), list(wanted)
+    best, order = str(table.index[0]), list(variants)
     like = [str(variant) for variant in table.index[1:] if _alike(table.loc[variant])]
     simplest = min([best, *like], key=order.index)
     return TruthComparison(
-        table, fits, {name: dict(variant) for name, variant in wanted.items()}, best, simplest,
+        table, fits, {name: dict(variant) for name, variant in variants.items()}, best, simplest,
         _words(table, best, like, simplest),
     )  # fmt: skip
 
 
 def _fitted(annotations: xr.Dataset, settings: Mapping[str, Any]) -> tuple[xr.DataTree, bool]:
     """Fit one variant, and return whether its chains did not converge."""
-    own = {name: value for name, value in settings.items() if name != MODEL}
+    arguments = {name: value for name, value in settings.items() if name != MODEL}
     module = models.get(settings[MODEL]).module
     with warnings.catch_warnings(record=True) as caught, fitting.all_or_nothing():
         warnings.simplefilter("always")
-        fit = module.fit(annotations, log_likelihood=True, **own)
+        fit = module.fit(annotations, log_likelihood=True, **arguments)
     rough = False
     for warning in caught:
         if issubclass(warning.category, ConvergenceWarning):
@@ -278,9 +279,9 @@ def _log_likelihood_without(
     annotations: xr.Dataset, settings: Mapping[str, Any], place: int
 ) -> xr.DataArray:
     """Return draws of an item's log-likelihood, given the labels of the other items."""
-    own = {name: value for name, value in settings.items() if name != MODEL}
+    arguments = {name: value for name, value in settings.items() if name != MODEL}
     module = models.get(settings[MODEL]).module
-    call = signature(module.fit).bind(annotations, **own)
+    call = signature(module.fit).bind(annotations, **arguments)
     call.apply_defaults()
     taken = {name: call.arguments.pop(name) for name in _RUN}
     run = {name: taken[name] for name in ("draws", "tune", "chains", "progressbar")}
@@ -308,28 +309,28 @@ def _compared(fits: dict[str, xr.DataTree], refits: Mapping[str, Refit]) -> pd.D
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about Pareto k: a warning below replaces it
-        each = {
+        results = {
             name: _left_out(az.loo(fit, var_name="labels", pointwise=True), fit, refits[name])
             for name, fit in fits.items()
         }
-        table = az.compare(each, round_to="none")
-    high = {name: int((loo.pareto_k > loo.good_k).sum()) for name, loo in each.items()}
+        table = az.compare(results, round_to="none")
+    high = {name: int((loo.pareto_k > loo.good_k).sum()) for name, loo in results.items()}
     table["k_high"] = [high[name] for name in table.index]
-    bad = {name: n for name, n in high.items() if n}
-    if bad:
-        names = listed([f"{name!r} ({n:,})" for name, n in bad.items()])
+    failed = {name: n for name, n in high.items() if n}
+    if failed:
+        names = listed([f"{name!r} ({n:,})" for name, n in failed.items()])
         n_items = next(iter(fits.values()))["log_likelihood"].sizes[ITEM]
         warn_caller(
-            f"For some of {n_items:,} items, leave-one-out cannot be approximated (Pareto k too "
-            f"high), and they are too many to fit without each: {names}. The elpd of these "
-            "variants is probably too high, by an unknown amount; a few items in hundreds rarely "
-            "change the order."
+            f"For some of {n_items:,} items, the approximation of leave-one-out failed (Pareto k "
+            f"too high), and these items are too many to fit without each: {names}. The elpd of "
+            "these variants is probably too high, by an unknown amount; a few items in hundreds "
+            "rarely change the order."
         )
     return table
 
 
 def _left_out(loo: Any, fit: xr.DataTree, refit: Refit) -> Any:
-    """Replace failed approximations by fits without the item; the worst if there are too many."""
+    """Replace failed approximations by fits without the item; only the worst if too many failed."""
     import arviz as az
     from arviz_stats import SamplingWrapper
 
@@ -337,8 +338,8 @@ def _left_out(loo: Any, fit: xr.DataTree, refit: Refit) -> Any:
     if not len(failed):
         return loo
 
-    class Wrapper(SamplingWrapper):  # type: ignore[misc]  # ArviZ has no types of it
-        """Samples without an item, by its place."""
+    class Wrapper(SamplingWrapper):  # type: ignore[misc]  # ArviZ has no type annotations
+        """Fits without an item; the item is given by its place."""
 
         def sel_observations(self, idx: int) -> tuple[int, int]:
             return idx, idx
@@ -369,7 +370,7 @@ def _words(table: pd.DataFrame, best: str, like: list[str], simplest: str) -> st
         first = table.loc[like[0]]
         out.append(
             f"{capital(listed(list(map(repr, like))))} {'is' if len(like) == 1 else 'are'} not "
-            "distinguishable from the best (elpd of the next lower by "
+            "distinguishable from the best (the elpd of the next best is lower by "
             f"{_about(first['elpd_diff'])}, standard error {_about(first['dse'])})."
         )
     rest = [str(name) for name in table.index if str(name) not in {best, *like}]

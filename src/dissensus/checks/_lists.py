@@ -1,4 +1,4 @@
-"""Equal lists by two annotators of an item: rare if annotators are independent."""
+"""Equal lists by two annotators of an item, which are rare if annotators are independent."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ def most_alike(annotations: xr.Dataset, least: int) -> Alike | None:
     """Return the two annotators with the most equal lists; None if fewer than ``least``."""
     lists, names = _lists(annotations), annotations[ANNOTATOR].to_numpy()
     n_all = _pairs(lists, [ITEM, "length", "content"], annotations.sizes[ITEM]).sum()
-    who = lists[ANNOTATOR].to_numpy()
-    some = lists[np.bincount(who, minlength=len(names))[who] >= least]
-    group = some.groupby([ITEM, "length", "content"]).ngroup().to_numpy()
-    cells = (np.ones(len(some)), (group, some[ANNOTATOR].to_numpy()))
-    said = sparse.csr_array(cells, shape=(group.max(initial=-1) + 1, len(names)))
-    together = sparse.triu(said.T @ said, k=1).tocoo()
+    annotator = lists[ANNOTATOR].to_numpy()
+    frequent = lists[np.bincount(annotator, minlength=len(names))[annotator] >= least]
+    group = frequent.groupby([ITEM, "length", "content"]).ngroup().to_numpy()
+    cells = (np.ones(len(frequent)), (group, frequent[ANNOTATOR].to_numpy()))
+    incidence = sparse.csr_array(cells, shape=(group.max(initial=-1) + 1, len(names)))
+    together = sparse.triu(incidence.T @ incidence, k=1).tocoo()
     if together.data.max(initial=0.0) < least:
         return None
     place = together.data.argmax()

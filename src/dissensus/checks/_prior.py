@@ -23,7 +23,7 @@ from dissensus.wording import share
 BIN: Final = "bin"
 _BINS: Final = 40
 _CENTRAL: Final = (0.01, 0.99)
-"""Quantiles of the prior that the bins cover, since the tails of the prior are long."""
+"""Bins cover the prior between these quantiles, since its tails are long."""
 
 
 def prior_predictive(
@@ -36,16 +36,17 @@ def prior_predictive(
 ) -> xr.Dataset:
     """Draw labels and their reliability from the prior of a model of crossed effects.
 
-    For each draw, parameters are drawn from the prior, and labels given these parameters, for the
-    same design. Set ``priors=`` if the prior almost excludes some labels, or determines the ICC.
+    For each draw, parameters are drawn from the prior, and labels are drawn given these parameters,
+    for the design of the annotations. Set ``priors=`` if the prior almost excludes some labels, or
+    determines the ICC.
 
     Parameters
     ----------
     model : str or module
         "crossed_effects" or "cross_replication", or `models.crossed_effects` itself.
     annotations : Dataset
-        Numbers, two labels, or ordered labels, for the design and, with numbers, the scale of the
-        prior.
+        Numbers, two labels, or ordered labels. They determine the design and, for numbers, the
+        scale of the prior.
     draws : int
         Number of draws. The labels of all draws are in memory.
     random_seed : int or numpy.random.Generator, optional
@@ -67,11 +68,11 @@ def prior_predictive(
     --------
     >>> import dissensus as dx
     >>> ann = dx.simulate.replication_study(30, 6, 3, family="ordinal", random_seed=1).annotations
-    >>> found = dx.prior_predictive(
+    >>> prior = dx.prior_predictive(
     ...     "crossed_effects", ann, family="ordinal", draws=200, random_seed=1)
-    >>> found["replicated"].dims, bool(abs(found["replicated"].sum("label") - 1).max() < 1e-9)
+    >>> prior["replicated"].dims, bool(abs(prior["replicated"].sum("label") - 1).max() < 1e-9)
     (('chain', 'draw', 'label'), True)
-    >>> bool(found["icc"].quantile(0.05) < 0.1 and found["icc"].quantile(0.95) > 0.8)
+    >>> bool(prior["icc"].quantile(0.05) < 0.1 and prior["icc"].quantile(0.95) > 0.8)
     True
     """
     name = _name_of(model)

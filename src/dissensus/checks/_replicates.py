@@ -36,19 +36,19 @@ from dissensus.statistics._resampling import over_units
 from dissensus.statistics._sums import Sums, Undefined
 
 ROWS: Final = 500_000
-"""Rows in one block of versions."""
+"""Maximum number of rows in one block of versions."""
 _CELLS: Final = 20_000_000
-"""Totals (version, sum) in one block of versions."""
+"""Maximum number of totals (version, sum) in one block of versions."""
 
 
 @dataclass(frozen=True)
-class Said:
+class AnnotationRows:
     """Rows of annotations in one or many versions."""
 
     item: Ints
-    """(row): code."""
+    """(row): code of the item."""
     annotator: Ints
-    """(row): code."""
+    """(row): code of the annotator."""
     count: int
     """Number of versions."""
     values: Callable[[slice], npt.NDArray[Any]]
@@ -58,7 +58,7 @@ class Said:
     trial: Ints | None = None
     """(row): index of a repeated label by one annotator of one item."""
 
-    def first_choices(self) -> Said:
+    def first_choices(self) -> AnnotationRows:
         """Return the first blocks of rankings; tied labels become repeated labels."""
         if self.rank is None:
             return self
@@ -66,8 +66,8 @@ class Said:
         item, annotator = self.item[rows], self.annotator[rows]
         place = place_within(item * (annotator.max(initial=0) + 1) + annotator)
         trial = place if place.any() else None
-        return Said(
-            item, annotator, self.count, lambda some: self.values(some)[:, rows], None, trial
+        return AnnotationRows(
+            item, annotator, self.count, lambda block: self.values(block)[:, rows], None, trial
         )
 
     def blocks(self, width: int = 1) -> Iterator[slice]:
@@ -86,8 +86,8 @@ class Replicates:
     items: npt.NDArray[Any]
     labels: npt.NDArray[Any]
     """The label space; empty for numbers."""
-    observed: Said
-    drawn: Said
+    observed: AnnotationRows
+    drawn: AnnotationRows
     sample: dict[str, npt.NDArray[Any]]
     """Coordinates of chain and draw; each pair is a version of ``drawn``."""
     attrs: dict[str, Any]
@@ -104,7 +104,11 @@ def place_within(group: Ints) -> Ints:
 
 
 def stacked(
-    rows: Said, values: npt.NDArray[Any], n_items: int, kind: str, labels: npt.NDArray[Any]
+    rows: AnnotationRows,
+    values: npt.NDArray[Any],
+    n_items: int,
+    kind: str,
+    labels: npt.NDArray[Any],
 ) -> xr.Dataset:
     """Concatenate versions (version, row), as annotations with separate items."""
     n = len(values)
@@ -157,21 +161,21 @@ def with_names(codes: Ints, item: Ints, space: Space, start: int) -> Ints:
     rng = np.random.default_rng((20_05, space.seed, start))
     unnamed = space.sizes[item[row], -1]
     turn = place_within(version * len(space.codes) + item[row])
-    first = np.arange(len(row)) - turn  # remainders of an item are adjacent, at its end
+    first = np.arange(len(row)) - turn  # remainders are adjacent, at the end of an item's labels
     weight = space.concentration * unnamed
     chance = np.zeros(len(row)) if np.isinf(space.concentration) else turn / (turn + weight)
     copies = rng.random(len(row)) < chance
     member = (rng.random(len(row)) * unnamed).astype(np.int64)
     copied = first + (rng.random(len(row)) * turn).astype(np.int64)
     for now in range(1, int(turn.max()) + 1):
-        some = np.flatnonzero(copies & (turn == now))
-        member[some] = member[copied[some]]
+        copied_rows = np.flatnonzero(copies & (turn == now))
+        member[copied_rows] = member[copied[copied_rows]]
     out = codes.copy()
-    out[version, row] = beside(space.codes[:, :-1], len(space.labels))[item[row], member]
+    out[version, row] = unnamed_labels(space.codes[:, :-1], len(space.labels))[item[row], member]
     return out
 
 
-def beside(named: Ints, n_labels: int) -> Ints:
+def unnamed_labels(named: Ints, n_labels: int) -> Ints:
     """Return the labels that are not named for each item: (item, place)."""
     used = np.zeros((len(named), n_labels + 1), dtype=bool)
     np.put_along_axis(used, np.where(named < 0, n_labels, named), True, axis=1)
@@ -179,14 +183,14 @@ def beside(named: Ints, n_labels: int) -> Ints:
 
 
 def replicates(fit: Any, annotations: Any = None) -> Replicates:
-    """Read the predictive draws of a fit; give its ``annotations`` if it has no annotators."""
-    laid = as_fit(fit)
+    """Read the predictive draws of a fit; ``annotations`` are needed if it has no annotators."""
+    as_laid_out = as_fit(fit)
     given = None if annotations is None else checked_annotations(annotations)
-    if given is not None and laid is not fit:  # labels of a trace are in this order
-        by = (ITEM,) if NAMELESS in laid.attrs else (ANNOTATOR, ITEM)
+    if given is not None and as_laid_out is not fit:  # labels of a trace are in this order
+        by = (ITEM,) if NAMELESS in as_laid_out.attrs else (ANNOTATOR, ITEM)
         codes = (given[f"{dim}_code"].to_numpy() for dim in by)
         given = given.isel({ANNOTATION: np.lexsort(tuple(codes))})
-    fit = laid
+    fit = as_laid_out
     drawn, observed = group_of(fit, PREDICTIVE), group_of(fit, OBSERVED)
     for name, reader in READERS.items():
         if name in drawn and set(SAMPLE) <= set(drawn[name].dims):
@@ -246,14 +250,17 @@ class _Source(NamedTuple):
         groups = [self.fit[name].to_dataset() for name in names]
         for dim in (ANNOTATOR, LABEL):
             held = [group for group in (*groups, self.annotations) if dim in group.coords]
-            own, given = ([*map(str, held[k][dim].values)] if held else [] for k in (0, -1))
-            numbered = [f"{NUMBERED} {k + 1}" for k in range(len(own))]
-            unknown = dim == ANNOTATOR and (own == numbered or NAMELESS in self.fit.attrs)
-            if own != given and not unknown:
+            fit_names, given_names = (
+                [*map(str, held[k][dim].values)] if held else [] for k in (0, -1)
+            )
+            numbered = [f"{NUMBERED} {k + 1}" for k in range(len(fit_names))]
+            unknown = dim == ANNOTATOR and (fit_names == numbered or NAMELESS in self.fit.attrs)
+            if fit_names != given_names and not unknown:
                 raise AnnotationError(
-                    "annotations", expected=f"the fit's {dim}s, in their order: {shown(own, 6)}",
-                    found=shown(given, 6),
-                    hint="Give the annotations that were fitted, without changes",
+                    "annotations",
+                    expected=f"the fit's {dim}s, in their order: {shown(fit_names, 6)}",
+                    found=shown(given_names, 6),
+                    hint="Pass the annotations of the fit, unchanged",
                 )  # fmt: skip
 
     def items(self) -> npt.NDArray[Any]:
@@ -269,9 +276,9 @@ class _Source(NamedTuple):
         if self.annotations is None:
             recorded = people_of(self.fit)
             if recorded is not None and len(recorded[0]) == len(item):
-                who, names = recorded
-                again = place_within(item * len(names) + who)
-                return who, again if again.any() else None
+                annotator, names = recorded
+                trial = place_within(item * len(names) + annotator)
+                return annotator, trial if trial.any() else None
             if self.fit.attrs.get(REPEATED):
                 raise ArgumentError(
                     "annotations", expected="the annotations of the fit: some annotators labelled "
@@ -279,25 +286,25 @@ class _Source(NamedTuple):
                     found="None",
                 )  # fmt: skip
             return place_within(item), None
-        who = self.annotations["annotator_code"].to_numpy().astype(np.int64)
+        annotator = self.annotations["annotator_code"].to_numpy().astype(np.int64)
         if "trial" not in self.annotations:
-            return who, None
-        return who, pd.factorize(self.annotations["trial"].to_numpy())[0]
+            return annotator, None
+        return annotator, pd.factorize(self.annotations["trial"].to_numpy())[0]
 
 
 def people_of(fit: xr.DataTree) -> tuple[Ints, npt.NDArray[Any]] | None:
-    """Return who gave each label, as codes, and their names; None if a fit does not record them."""
+    """Return annotators' codes, by label, and their names; None if a fit does not record them."""
     name, observed = f"{ANNOTATION}_{ANNOTATOR}", group_of(fit, OBSERVED)
     if name in observed.coords:
-        names, who = np.unique(observed[name].to_numpy(), return_inverse=True)
-        return who.ravel().astype(np.int64), names
+        names, annotator = np.unique(observed[name].to_numpy(), return_inverse=True)
+        return annotator.ravel().astype(np.int64), names
     known = fit[CONSTANT].to_dataset() if CONSTANT in fit.children else xr.Dataset()
     for dim in (ANNOTATOR, MEMBER):
         if f"{dim}_code" in known and NAMELESS not in fit.attrs:
-            who = known[f"{dim}_code"].to_numpy().astype(np.int64)
+            annotator = known[f"{dim}_code"].to_numpy().astype(np.int64)
             for group in (fit["posterior"], known):
                 if dim in group.coords:
-                    return who, group[dim].to_numpy()
+                    return annotator, group[dim].to_numpy()
     return None
 
 
@@ -328,31 +335,31 @@ def group_of(fit: Any, name: str) -> xr.Dataset:
 
 def _counts(source: _Source) -> Replicates:
     """Read counts of labels by item, which do not contain the annotators."""
-    there = source.observed["counts"].transpose(ITEM, LABEL)
-    given, counts = there.to_numpy(), source.versions("counts", ITEM, LABEL)
-    _require_sizes(counts.sum(axis=2), given.sum(axis=1))
-    items, labels = there[ITEM].to_numpy(), there[LABEL].to_numpy()
-    item = np.repeat(np.arange(len(items)), given.sum(axis=1))
-    codes = np.broadcast_to(np.arange(len(labels)), given.shape)
+    table = source.observed["counts"].transpose(ITEM, LABEL)
+    observed_counts, counts = table.to_numpy(), source.versions("counts", ITEM, LABEL)
+    _require_sizes(counts.sum(axis=2), observed_counts.sum(axis=1))
+    items, labels = table[ITEM].to_numpy(), table[LABEL].to_numpy()
+    item = np.repeat(np.arange(len(items)), observed_counts.sum(axis=1))
+    codes = np.broadcast_to(np.arange(len(labels)), observed_counts.shape)
     ann, order = source.annotations, np.arange(len(item))
-    observed = _spelled(codes, given[None])
+    observed = _spelled(codes, observed_counts[None])
     if ann is not None:
         known = "label_code" in ann and np.array_equal(ann[LABEL].to_numpy(), labels)
         same = known and ann.sizes[ITEM] == len(items)
-        source.require_same(items, same=same and np.array_equal(label_counts(ann), given))
+        source.require_same(items, same=same and np.array_equal(label_counts(ann), observed_counts))
         order = np.argsort(ann["item_code"].to_numpy(), kind="stable")
         observed = ann["label_code"].to_numpy()[None, order]
-    who, trial = source.people(item)
-    who, trial = who[order], None if trial is None else trial[order]
+    annotator, trial = source.people(item)
+    annotator, trial = annotator[order], None if trial is None else trial[order]
 
-    def values(some: slice) -> Ints:
-        spelled = _spelled(codes, counts[some])
-        return spelled if trial is None else _shuffled(spelled, item, some.start)
+    def values(block: slice) -> Ints:
+        spelled = _spelled(codes, counts[block])
+        return spelled if trial is None else _shuffled(spelled, item, block.start)
 
     return source.made(
         "labels", items=items, labels=labels,
-        observed=Said(item, who, 1, lambda _: observed, trial=trial),
-        drawn=Said(item, who, len(counts), values, trial=trial),
+        observed=AnnotationRows(item, annotator, 1, lambda _: observed, trial=trial),
+        drawn=AnnotationRows(item, annotator, len(counts), values, trial=trial),
     )  # fmt: skip
 
 
@@ -368,8 +375,8 @@ def _require_sizes(drawn: Ints, observed: Ints) -> None:
 
 def _spelled(codes: Ints, counts: Ints) -> Ints:
     """Repeat codes (item, place) by counts (version, item, place): (version, row)."""
-    every = np.broadcast_to(codes, counts.shape)
-    return np.repeat(every.ravel(), counts.ravel()).reshape(len(counts), -1)
+    repeated = np.broadcast_to(codes, counts.shape)
+    return np.repeat(repeated.ravel(), counts.ravel()).reshape(len(counts), -1)
 
 
 def _shuffled(values: Ints, item: Ints, start: int) -> Ints:
@@ -381,61 +388,61 @@ def _shuffled(values: Ints, item: Ints, start: int) -> Ints:
 
 def _scores(source: _Source) -> Replicates:
     """Read one score for each row."""
-    given, drawn = source.observed["score"].to_numpy(), source.versions("score", ANNOTATION)
-    where = source.fit.children.get("constant_data")
+    scores, drawn = source.observed["score"].to_numpy(), source.versions("score", ANNOTATION)
+    constant = source.fit.children.get("constant_data")
     ann, items = source.annotations, source.items()
     if ann is not None:
         known = "value" in ann or (ann.attrs["kind"] == "ordinal" and ann[LABEL].dtype.kind in "if")
-        source.require_same(items, same=known and np.array_equal(given_numbers(ann), given))
+        source.require_same(items, same=known and np.array_equal(given_numbers(ann), scores))
         item = ann["item_code"].to_numpy()
-    elif where is not None and "item_code" in where:
-        item = where["item_code"].to_numpy()
+    elif constant is not None and "item_code" in constant:
+        item = constant["item_code"].to_numpy()
     else:
         raise ArgumentError(
             "annotations", expected="the annotations of the fit: the fit does not record the item "
             "of each score", found="None",
         )  # fmt: skip
-    return _by_row(source, "numbers", items, np.array([]), item, given, drawn)
+    return _by_row(source, "numbers", items, np.array([]), item, scores, drawn)
 
 
 def _codes(source: _Source) -> Replicates:
     """Read one label code for each row."""
-    given = source.observed["label_code"].to_numpy()
+    codes = source.observed["label_code"].to_numpy()
     drawn = source.versions("label_code", ANNOTATION)
     constant, items = source.fit["constant_data"], source.items()
     labels = constant[LABEL].to_numpy()
     if source.annotations is not None:
         ann = source.annotations
-        same = "label_code" in ann and np.array_equal(ann["label_code"].to_numpy(), given)
+        same = "label_code" in ann and np.array_equal(ann["label_code"].to_numpy(), codes)
         source.require_same(items, same=same and np.array_equal(ann[LABEL].to_numpy(), labels))
     item = constant["item_code"].to_numpy()
-    return _by_row(source, "labels", items, labels, item, given, drawn)
+    return _by_row(source, "labels", items, labels, item, codes, drawn)
 
 
 def _by_row(
     source: _Source, form: str, items: npt.NDArray[Any], labels: npt.NDArray[Any], item: Ints,
-    given: npt.NDArray[Any], drawn: npt.NDArray[Any],
+    observed: npt.NDArray[Any], drawn: npt.NDArray[Any],
 ) -> Replicates:  # fmt: skip
     """Return replicates of values that are given by row: (version, row)."""
-    who, trial = source.people(item)
+    annotator, trial = source.people(item)
     return source.made(
         form, items=items, labels=labels,
-        observed=Said(item, who, 1, lambda _: given[None], trial=trial),
-        drawn=Said(item, who, len(drawn), lambda some: drawn[some], trial=trial),
+        observed=AnnotationRows(item, annotator, 1, lambda _: observed[None], trial=trial),
+        drawn=AnnotationRows(item, annotator, len(drawn), lambda block: drawn[block], trial=trial),
     )  # fmt: skip
 
 
-class _Rows(NamedTuple):
-    """Rankings in the form of a fit."""
+class _Rankings(NamedTuple):
+    """The observed rankings of a fit."""
 
-    said: Said
+    rows: AnnotationRows
     space: Space
     items: npt.NDArray[Any]
     lists: bool
     """Whether a ranking has more than one label."""
 
 
-def _ranked(source: _Source) -> _Rows:
+def _ranked(source: _Source) -> _Rankings:
     """Read the observed rows of rankings."""
     plausibility = plausibility_of(source.fit)
     rows, items = source.observed, plausibility[ITEM].to_numpy()
@@ -448,60 +455,62 @@ def _ranked(source: _Source) -> _Rows:
             "not store annotations, made the fit: fit again with posterior_predictive=True",
         )  # fmt: skip
     item = tables.match(rows[f"{ANNOTATION}_{ITEM}"].to_numpy(), items)
-    who = pd.factorize(rows[f"{ANNOTATION}_{ANNOTATOR}"].to_numpy())[0]
+    annotator = pd.factorize(rows[f"{ANNOTATION}_{ANNOTATOR}"].to_numpy())[0]
     trial = None
     if f"{ANNOTATION}_trial" in rows.coords:
         trial = pd.factorize(rows[f"{ANNOTATION}_trial"].to_numpy())[0]
     code, rank = rows["label_code"].to_numpy(), rows["rank"].to_numpy()
-    key = item * (who.max() + 1) + who
+    key = item * (annotator.max() + 1) + annotator
     if trial is not None:
         key = key * (trial.max() + 1) + trial
     ann = source.annotations
     if ann is not None:
         same = "label_code" in ann and np.array_equal(ann["label_code"].to_numpy(), code)
         source.require_same(items, same=same)
-    said = Said(item, who, 1, lambda _: code[None], rank, trial)
-    return _Rows(said, space(plausibility), items, bool(pd.Series(key).duplicated().any()))
+    ranked_rows = AnnotationRows(item, annotator, 1, lambda _: code[None], rank, trial)
+    return _Rankings(
+        ranked_rows, space(plausibility), items, bool(pd.Series(key).duplicated().any())
+    )
 
 
 def _lists(source: _Source) -> Replicates:
     """Read lists with the lengths and ties of the data, or codes of single labels."""
     if "rank" not in source.observed and LABEL in source.fit["constant_data"].coords:
         return _codes(source)
-    given, lists = _ranked(source), source.versions("label_code", ANNOTATION)
-    n_labels = len(given.space.labels)
+    rankings, lists = _ranked(source), source.versions("label_code", ANNOTATION)
+    n_labels = len(rankings.space.labels)
     another = bool((lists < 0).any())
 
-    def values(some: slice) -> Ints:
-        return np.where(lists[some] < 0, n_labels, lists[some]) if another else lists[some]
+    def values(block: slice) -> Ints:
+        return np.where(lists[block] < 0, n_labels, lists[block]) if another else lists[block]
 
-    observed = given.said if given.lists else replace(given.said, rank=None)
+    observed = rankings.rows if rankings.lists else replace(rankings.rows, rank=None)
     return source.made(
-        "rankings" if given.lists else "labels", items=given.items, labels=given.space.labels,
-        observed=observed, drawn=replace(observed, count=len(lists), values=values),
-        another=another,
+        "rankings" if rankings.lists else "labels",
+        items=rankings.items, labels=rankings.space.labels, observed=observed,
+        drawn=replace(observed, count=len(lists), values=values), another=another,
     )  # fmt: skip
 
 
 def _first_choices(source: _Source) -> Replicates:
     """Read counts of first choices (item, candidate)."""
-    given, counts = _ranked(source), source.versions("first_choice", ITEM, CANDIDATE)
-    space = given.space
+    rankings, counts = _ranked(source), source.versions("first_choice", ITEM, CANDIDATE)
+    space = rankings.space
     n = counts[0].sum(axis=1)
     _require_sizes(counts.sum(axis=2), n)
-    item, observed = np.repeat(np.arange(len(n)), n), given.said.first_choices()
+    item, observed = np.repeat(np.arange(len(n)), n), rankings.rows.first_choices()
     order = np.argsort(observed.item, kind="stable")
-    who, trial = place_within(item), None
+    annotator, trial = place_within(item), None
     if observed.trial is not None and np.array_equal(observed.item[order], item):
-        who, trial = observed.annotator[order], observed.trial[order]
+        annotator, trial = observed.annotator[order], observed.trial[order]
 
-    def values(some: slice) -> Ints:
-        spelled = with_names(_spelled(space.codes, counts[some]), item, space, some.start)
-        return spelled if trial is None else _shuffled(spelled, item, some.start)
+    def values(block: slice) -> Ints:
+        spelled = with_names(_spelled(space.codes, counts[block]), item, space, block.start)
+        return spelled if trial is None else _shuffled(spelled, item, block.start)
 
     return source.made(
-        "first choices", items=given.items, labels=space.labels, observed=observed,
-        drawn=Said(item, who, len(counts), values, trial=trial),
+        "first choices", items=rankings.items, labels=space.labels, observed=observed,
+        drawn=AnnotationRows(item, annotator, len(counts), values, trial=trial),
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Items for which further labels improve the most probable label most."""
+"""Items whose most probable label is expected to improve most with further labels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROWS: Final = "dawid_skene"
 PANEL: Final = "dirichlet"
 """Model without a true label: a label is right if more annotators would give it than any other."""
 MODELS: Final = (PANEL, RASCH, "symmetric_confusion", ROWS)
-UNSAID: Final = {
+UNSUPPORTED: Final = {
     "difficulty_spread": "difficulty=True: the difficulty of an item depends on its true label, "
     "and joint draws of both are not stored",
     "error_correlation": "error_correlation=: further labels of an item are not independent of "
@@ -52,7 +52,7 @@ class ReviewDraws:
     """(chain, draw, annotator, item) if accuracies depend on items; errors are then equal."""
     response: Floats
     """(draw, label, response) if a further label depends on the truth only; else empty."""
-    given: Ints
+    n_given: Ints
     """(item): number of labels."""
     known: npt.NDArray[np.bool_]
     """(item): whether the true label is known."""
@@ -70,8 +70,8 @@ class ReviewDraws:
     def after(self, further: int) -> Floats:
         """Return P(the most probable label is right) after further labels (item)."""
         parts = []
-        for some in self._lots():
-            truth = _laid(self.truth.isel({ITEM: some}), ITEM, LABEL)
+        for block in self._lots():
+            truth = _laid(self.truth.isel({ITEM: block}), ITEM, LABEL)
             if self.model == PANEL:
                 parts.append(leading_after(truth, further))
                 continue
@@ -79,7 +79,7 @@ class ReviewDraws:
                 parts.append(right_after(truth, self.response, further))
                 continue
             # The annotator is random: take the mean over annotators, whose labels are independent.
-            right = _laid(self.accuracy.isel({ITEM: some}).mean(ANNOTATOR), ITEM)
+            right = _laid(self.accuracy.isel({ITEM: block}).mean(ANNOTATOR), ITEM)
             parts.append(right_after_alike(truth, right, further))
         return np.concatenate(parts)
 
@@ -95,7 +95,7 @@ class ReviewDraws:
 
 def review_draws(fit: Any) -> ReviewDraws:
     """Read a fit that kept the draws of all items, or a trace of a latent truth model."""
-    given, fit = fit, as_fit(fit)
+    trace, fit = fit, as_fit(fit)
     posterior = group_of(fit, "posterior")
     model = fit.attrs.get("model")
     if model not in MODELS:
@@ -105,8 +105,8 @@ def review_draws(fit: Any) -> ReviewDraws:
         )  # fmt: skip
     if model == PANEL:
         return _of_panel(fit, posterior)
-    if model == RASCH and fit is not given:
-        data = given[CONSTANT].to_dataset()
+    if model == RASCH and fit is not trace:
+        data = trace[CONSTANT].to_dataset()
         posterior = posterior.assign(accuracy=accuracy_of_abilities(posterior, data, "fit"))
     _require(posterior, model, ("truth", "accuracy") if model == RASCH else ("truth",))
     require_whole(fit, posterior, (ITEM, LABEL))
@@ -120,7 +120,7 @@ def review_draws(fit: Any) -> ReviewDraws:
         truth=posterior["truth"],
         accuracy=posterior["accuracy"] if model == RASCH else None,
         response=np.empty((0, 0, 0)) if model == RASCH else _response(posterior, model),
-        given=np.bincount(item, minlength=n),
+        n_given=np.bincount(item, minlength=n),
         known=known,
         model=model,
     )
@@ -144,10 +144,10 @@ def _of_panel(fit: xr.DataTree, posterior: xr.Dataset) -> ReviewDraws:
             hint="dissensus.group_labels(fit, mapping) joins labels",
         )  # fmt: skip
     counts = group_of(fit, "observed_data")["counts"].reindex_like(draws, fill_value=0)
-    given = counts.sum(LABEL).to_numpy()
+    n_given = counts.sum(LABEL).to_numpy()
     return ReviewDraws(
-        truth=draws, accuracy=None, response=np.empty((0, 0, 0)), given=given,
-        known=np.zeros(len(given), dtype=bool), model=PANEL,
+        truth=draws, accuracy=None, response=np.empty((0, 0, 0)), n_given=n_given,
+        known=np.zeros(len(n_given), dtype=bool), model=PANEL,
     )  # fmt: skip
 
 
@@ -159,11 +159,11 @@ def _require(posterior: xr.Dataset, model: str, names: tuple[str, ...]) -> None:
                 found=f"{shown(list(map(str, posterior.data_vars)), 12)}",
                 hint=f"Fit again with keep_items=True: dissensus.models.{model}.fit(annotations)",
             )  # fmt: skip
-    for name, why in UNSAID.items():
+    for name, reason in UNSUPPORTED.items():
         if model != RASCH and name in posterior:
             raise ArgumentError(
                 "fit", expected="draws of the probability of a further label for each item",
-                found=f"a fit of {model} with {why}",
+                found=f"a fit of {model} with {reason}",
                 hint="For items of different difficulty use dissensus.models.rasch. Otherwise fit "
                 "without this setting",
             )  # fmt: skip
@@ -173,7 +173,7 @@ def _response(posterior: xr.Dataset, model: str) -> Floats:
     """Return the confusion matrix of a further annotator (draw, label, response)."""
     if "confusion" in posterior:
         return _laid(posterior["confusion"].mean(ANNOTATOR), LABEL, RESPONSE)
-    if model == ROWS:  # a trace of one matrix for all
+    if model == ROWS:  # a trace with one matrix for all annotators
         return _laid(posterior["population_confusion"], LABEL, RESPONSE)
     whole = common_confusion(posterior, posterior.sizes[LABEL])
     return whole.reshape(-1, *whole.shape[2:])
@@ -190,7 +190,7 @@ MOST: Final = 100
 MOST_COUNTS: Final = 10_000
 """Maximum number of combinations of further labels."""
 _NOTHING: Final = 1e-12
-"""Smaller gains are rounding."""
+"""Smaller gains are rounding errors."""
 _OPEN: Final = 0.75
 _HARDLY: Final = 0.01
 
@@ -213,7 +213,7 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
         From ``fit`` of `dissensus.models.dirichlet` with ``reliability=1``. Or from ``fit`` of
         `dissensus.models.rasch`, `dissensus.models.symmetric_confusion` or
         `dissensus.models.dawid_skene`, with ``keep_items=True``, or the trace of `pymc.sample` on
-        what their ``build`` returns. The last two models must be fitted without
+        the model that their ``build`` returns. The last two models must be fitted without
         ``difficulty=True`` and ``errors="unequal"``.
     further : int
         Number of further labels of an item, 1 to 100, each by a random annotator of the study. An
@@ -250,8 +250,8 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     4,000 draws or more are needed with thirty labels. In `dirichlet`, z is the label with the
     largest plausibility, and further labels y are drawn from the plausibilities of each draw.
 
-    Gains of items are added. Labels also inform about annotators, and thereby about other items,
-    and annotators may give a confidence: both would increase the gain, and both are ignored. If all
+    Gains of items are added up. Two sources of further gain are ignored: labels also inform about
+    annotators, and thereby about other items; and annotators may give a confidence. If all
     annotators share a mistake, the model is certain of the wrong label. `symmetric_confusion` and
     `dawid_skene` treat all items as equally hard.
 
@@ -264,10 +264,10 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     >>> votes = [["x", "x", "x"], ["y", "y", "y"]] * 8 + [["x", "x", "y"], ["y", None, None]]
     >>> fit = dx.models.symmetric_confusion.fit(
     ...     dx.from_matrix(votes), random_seed=1, progressbar=False)
-    >>> found = dx.items_to_review(fit, further=2)
-    >>> sorted(found["item"].values[:2].tolist()), found["rank"].values[:2].tolist()
+    >>> review = dx.items_to_review(fit, further=2)
+    >>> sorted(review["item"].values[:2].tolist()), review["rank"].values[:2].tolist()
     ([16, 17], [1, 2])
-    >>> bool(found["gain"][1] > 10 * found["gain"][2])
+    >>> bool(review["gain"][1] > 10 * review["gain"][2])
     True
     """
     draws = review_draws(fit)
@@ -275,15 +275,15 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     _warn_of_chains(fit.attrs)
     mean = draws.mean()
     now, lead = mean.max(axis=1), mean.argmax(axis=1)
-    # Bounds hold up to rounding.
+    # Rounding errors can exceed the bounds.
     gain = np.clip(draws.after(int(further)) - now, 0.0, np.maximum(1.0 - now, 0.0))
     gain[(gain < _NOTHING) | draws.known] = 0.0
     ranked = _ranked(draws, gain, now, lead)
     attrs = {
         "model": draws.model, "further": int(further), "expected_accuracy_now": now.mean(),
     }  # fmt: skip
-    said = _sentences(ranked, int(further), draws.model)
-    return ranked.assign_attrs(attrs, in_words="\n".join(said))
+    sentences = _sentences(ranked, int(further), draws.model)
+    return ranked.assign_attrs(attrs, in_words="\n".join(sentences))
 
 
 def _check(further: Any, n_labels: int) -> None:
@@ -318,7 +318,7 @@ def _ranked(draws: ReviewDraws, gain: Floats, now: Floats, lead: npt.NDArray[Any
         "probability_right": now[order],
         "probability_right_after": (now + gain)[order],
         "leading_label": labels[lead][order],
-        "labels_given": draws.given[order],
+        "labels_given": draws.n_given[order],
         "expected_accuracy": now.mean() + np.cumsum(gain[order]) / len(items),
     }
     return xr.Dataset(
@@ -333,12 +333,12 @@ def _sentences(ranked: xr.Dataset, further: int, model: str) -> list[str]:
     half = int(np.searchsorted(np.cumsum(gain), 0.5 * gain.sum())) + 1
     places = digits_for([float(along[half - 1]) - now])
     items = counted(n, "item")
-    told = f"most probable label is expected to be right on {share(now, places)} of {items}"
+    clause = f"most probable label is expected to be right on {share(now, places)} of {items}"
     if model == PANEL:
         out = ["A label is right here if more annotators would give it than any other."]
-        out.append(f"The {told}.")
+        out.append(f"The {clause}.")
     else:
-        out = [f"If annotators err independently, the {told}; if they err alike, on fewer."]
+        out = [f"If annotators err independently, the {clause}; if they err alike, on fewer."]
     if not gain.any():
         return [
             *out,
@@ -346,17 +346,17 @@ def _sentences(ranked: xr.Dataset, further: int, model: str) -> list[str]:
         ]
     out.append(
         f"Reviewing the {counted(half, 'item')} with the largest gain for "
-        f"{_labels(further).lower()} raises that to {share(float(along[half - 1]), places)}; "
+        f"{_labels(further).lower()} raises this share to {share(float(along[half - 1]), places)}; "
         f"reviewing all items with a gain ({int((gain > 0).sum()):,}), to "
         f"{share(float(along[-1]), places)}."
     )
     stuck = int(((right < _OPEN) & (gain < _HARDLY)).sum())
     if stuck:
-        why = "annotators are divided" if model == PANEL else "from annotators who guess"
+        why = f"annotators {'are divided' if model == PANEL else 'guess'} on these items"
         out.append(
             f"On {counted(stuck, 'item')} the most probable label is right with probability below "
             f"{share(_OPEN)}, and {_labels(further).lower()} would hardly help (gain below "
-            f"{share(_HARDLY)}): too few to change it, or {why} on these items."
+            f"{share(_HARDLY)}): so few labels cannot change it, or {why}."
         )
     return out
 

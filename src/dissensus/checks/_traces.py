@@ -1,7 +1,7 @@
 """Traces of `pymc.sample` on a model of a latent truth, laid out as its ``fit`` lays out draws.
 
-A trace has no attributes: the names of its variables tell the model and its settings. The data hold
-a respondent's code for each label: annotators first, then systems, then known truths.
+A trace has no attributes: the names of its variables identify the model and its settings. The data
+hold the code of each label's respondent: annotators first, then systems, then known truths.
 """
 
 from __future__ import annotations
@@ -56,19 +56,19 @@ def no_model(trace: xr.DataTree) -> str:
     return f"a trace whose variables fit no model: {shown(names, 12)}"
 
 
-def as_fit(given: Any) -> Any:
+def as_fit(trace: Any) -> Any:
     """Return a trace of a latent truth model in the layout of a fit, anything else unchanged."""
-    if not isinstance(given, xr.DataTree) or "model" in given.attrs:
-        return given
-    groups = {name: given[name].to_dataset() for name in given.children}
+    if not isinstance(trace, xr.DataTree) or "model" in trace.attrs:
+        return trace
+    groups = {name: trace[name].to_dataset() for name in trace.children}
     posterior, constant = groups.get("posterior"), groups.get(CONSTANT)
     if posterior is None or constant is None or "truth" not in posterior:
-        return given
+        return trace
     settings = _settings(posterior)
     if not settings or not {RESPONDENTS, LABELS} <= set(constant):
-        return given
+        return trace
     _require_same_labels(groups.get(OBSERVED, xr.Dataset()), constant)
-    said = _Said.read(posterior, constant, settings)
+    respondents = _Respondents.read(posterior, constant, settings)
     labels = {OBSERVED: constant[LABELS]}
     if PREDICTIVE in groups and "labels" in groups[PREDICTIVE]:
         labels[PREDICTIVE] = groups[PREDICTIVE]["labels"]
@@ -78,12 +78,14 @@ def as_fit(given: Any) -> Any:
             "fit", expected="draws of all labels and levels of confidence",
             found="some were dropped", hint=_HINT.format(settings["model"]),
         )  # fmt: skip
-    laid = {"posterior": posterior, CONSTANT: said.rows(posterior)}
-    laid |= {group: said.by_respondent(values // n_levels) for group, values in labels.items()}
+    laid = {"posterior": posterior, CONSTANT: respondents.rows(posterior)}
+    laid |= {
+        group: respondents.by_respondent(values // n_levels) for group, values in labels.items()
+    }
     if settings.get("hyper_errors") == "graded":
         laid[OBSERVED]["label_code"].attrs["kind"] = "ordinal"
     fit = xr.DataTree.from_dict(laid)
-    fit.attrs = settings | ({NAMELESS: 1} if said.is_one else {})
+    fit.attrs = settings | ({NAMELESS: 1} if respondents.is_one else {})
     return fit
 
 
@@ -96,14 +98,14 @@ def _require_same_labels(observed: xr.Dataset, constant: xr.Dataset) -> None:
         raise ArgumentError(
             "fit", expected="a trace whose observed labels are the data 'label_code', from which "
             "the truth is computed", found="other labels, as after pymc.observe",
-            hint='Change both: pymc.set_data({"label_code": ...}), or build the model anew',
+            hint='Change the data: pymc.set_data({"label_code": ...}), or build the model again',
         )  # fmt: skip
 
 
-class _Said(NamedTuple):
-    """Who gave each label."""
+class _Respondents(NamedTuple):
+    """The respondent of each label."""
 
-    who: Ints
+    codes: Ints
     """(item, place): code; negative for none."""
     n_people: int
     is_one: bool
@@ -111,7 +113,9 @@ class _Said(NamedTuple):
     systems: xr.DataArray | None
 
     @classmethod
-    def read(cls, posterior: xr.Dataset, constant: xr.Dataset, settings: dict[str, Any]) -> _Said:
+    def read(
+        cls, posterior: xr.Dataset, constant: xr.Dataset, settings: dict[str, Any]
+    ) -> _Respondents:
         """Read the respondents of a whole trace, or raise."""
         hint = _HINT.format(settings["model"])
         for dim in (*SAMPLE, ITEM, LABEL, ANNOTATOR, SYSTEM, "respondent", "level"):
@@ -123,11 +127,11 @@ class _Said(NamedTuple):
                 )  # fmt: skip
         if not np.array_equal(posterior[ITEM], constant[RESPONDENTS][ITEM]):
             raise ArgumentError(
-                "fit", expected="a trace whose data are of the items of its draws",
+                "fit", expected="a trace whose data and draws have the same items",
                 found="data of other items, as after pymc.set_data, or draws of some items",
                 hint=hint,
             )  # fmt: skip
-        who = constant[RESPONDENTS].transpose(*_PLACES).to_numpy()
+        codes = constant[RESPONDENTS].transpose(*_PLACES).to_numpy()
         is_one = "complete" in settings.values() or (
             settings.get("hyper_accuracy") == "common" and settings["hyper_errors"] != "unequal"
         )
@@ -135,27 +139,27 @@ class _Said(NamedTuple):
         n_people = posterior.sizes.get(ANNOTATOR, posterior.sizes.get("respondent", 0) - n_systems)
         if "error_concentration" in posterior and not {ANNOTATOR, "respondent"} & {*posterior.dims}:
             # two labels and one accuracy: nothing in the posterior is by respondent
-            n_people = int(who.max(initial=-1)) + 1 - n_systems
-            n_people -= n_people > 1 and _is_truth(who, posterior, constant)
+            n_people = int(codes.max(initial=-1)) + 1 - n_systems
+            n_people -= n_people > 1 and _is_truth(codes, posterior, constant)
         n_people = 1 if is_one else n_people
-        more = int(who.max(initial=-1)) + 1 - n_people - n_systems
-        if more > 1 or (more == 1 and not _is_truth(who, posterior, constant)):
+        n_extra = int(codes.max(initial=-1)) + 1 - n_people - n_systems
+        if n_extra > 1 or (n_extra == 1 and not _is_truth(codes, posterior, constant)):
             raise ArgumentError(
                 "fit", expected="draws of all respondents with labels",
                 found=f"draws of {n_people} annotators and {n_systems} systems, and labels of "
-                f"{int(who.max(initial=-1)) + 1} respondents", hint=hint,
+                f"{int(codes.max(initial=-1)) + 1} respondents", hint=hint,
             )  # fmt: skip
-        return cls(who, n_people, is_one, posterior.get(SYSTEM))
+        return cls(codes, n_people, is_one, posterior.get(SYSTEM))
 
-    def given(self) -> tuple[Ints, Ints]:
+    def of_annotators(self) -> tuple[Ints, Ints]:
         """Return item and place of annotators' labels, by item and then by annotator."""
-        item, place = np.nonzero((self.who >= 0) & (self.who < self.n_people))
-        order = np.lexsort((self.who[item, place], item))
+        item, place = np.nonzero((self.codes >= 0) & (self.codes < self.n_people))
+        order = np.lexsort((self.codes[item, place], item))
         return item[order], place[order]
 
     def rows(self, posterior: xr.Dataset) -> xr.Dataset:
         """Return the item and the annotator of each label."""
-        item, place = self.given()
+        item, place = self.of_annotators()
         people = np.arange(self.n_people)
         if not self.is_one and ANNOTATOR in posterior.coords:
             people = posterior[ANNOTATOR].to_numpy()
@@ -165,7 +169,7 @@ class _Said(NamedTuple):
             people = np.array([f"{NUMBERED} {k + 1}" for k in people])
         return xr.Dataset(
             {"item_code": (ANNOTATION, item),
-             "annotator_code": (ANNOTATION, self.who[item, place])},
+             "annotator_code": (ANNOTATION, self.codes[item, place])},
             coords={ITEM: posterior[ITEM].to_numpy(), LABEL: posterior[LABEL].to_numpy(),
                     ANNOTATOR: people},
         )  # fmt: skip
@@ -174,21 +178,21 @@ class _Said(NamedTuple):
         """Return labels (item, place) as annotators' (annotation) and systems' (item, system)."""
         sample = [dim for dim in labels.dims if dim not in _PLACES]
         values = labels.transpose(*sample, *_PLACES).to_numpy()
-        out = {"label_code": ((*sample, ANNOTATION), values[..., *self.given()])}
+        out = {"label_code": ((*sample, ANNOTATION), values[..., *self.of_annotators()])}
         coords = {dim: labels[dim].to_numpy() for dim in sample}
         if self.systems is not None:
-            system = self.who - self.n_people
+            system = self.codes - self.n_people
             item, place = np.nonzero((system >= 0) & (system < self.systems.size))
-            said = np.full((*values.shape[:-1], self.systems.size), -1)
-            said[..., item, system[item, place]] = values[..., item, place]
-            out["system_label_code"] = ((*sample, ITEM, SYSTEM), said)
+            answers = np.full((*values.shape[:-1], self.systems.size), -1)
+            answers[..., item, system[item, place]] = values[..., item, place]
+            out["system_label_code"] = ((*sample, ITEM, SYSTEM), answers)
             coords[SYSTEM] = self.systems.to_numpy()
         return xr.Dataset(out, coords=coords)
 
 
-def _is_truth(who: Ints, posterior: xr.Dataset, constant: xr.Dataset) -> bool:
-    """Return whether the last respondent is always right: known truths are stored as its labels."""
-    item, place = np.nonzero(who == who.max())
+def _is_truth(codes: Ints, posterior: xr.Dataset, constant: xr.Dataset) -> bool:
+    """Return whether the last respondent is always right, and so stands for the known truths."""
+    item, place = np.nonzero(codes == codes.max())
     label = constant[LABELS].transpose(*_PLACES).to_numpy()[item, place]
     truth = posterior["truth"].transpose(*SAMPLE, ITEM, LABEL).to_numpy()[:, :, item, label]
     is_one_each = len(np.unique(item)) == len(item) and "ability" not in posterior
@@ -196,7 +200,7 @@ def _is_truth(who: Ints, posterior: xr.Dataset, constant: xr.Dataset) -> bool:
 
 
 def _settings(posterior: xr.Dataset) -> dict[str, Any]:
-    """Return the attributes that a fit would have; none if the variables fit no model."""
+    """Return the attributes that a fit would have; empty if the variables fit no model."""
     names = {str(name) for name in posterior.data_vars}
     if {"ability", "difficulty"} <= names <= _NAMES["rasch"]:
         return {"model": "rasch"}

@@ -33,8 +33,8 @@ _CELLS: Final = 50_000_000
 class Labels:
     """Annotations and predictions in versions: first the data, then replicates."""
 
-    where: Rows
-    given: Ints
+    layout: Rows
+    codes: Ints
     """(version, row), sorted by item."""
     answers: Ints
     """(version, item, system): predicted label; -1 for none."""
@@ -42,7 +42,7 @@ class Labels:
     """(pair, 2): rows by one annotator of one item."""
     labels: npt.NDArray[Any]
     annotators: npt.NDArray[Any]
-    """Empty if it is not known who gave which label."""
+    """Empty if the annotator of each label is not known."""
     systems: npt.NDArray[Any]
     ordered: bool
     order_known: bool
@@ -53,11 +53,11 @@ class Labels:
     @property
     def n_of_items(self) -> Ints:
         """The number of labels of each item."""
-        return np.diff(self.where.start)
+        return np.diff(self.layout.start)
 
     def sums(self) -> Sums:
         """Return sums of agreements of all versions."""
-        return sums(self.where, self.given, self.answers)
+        return sums(self.layout, self.codes, self.answers)
 
 
 def read(fit: Any, draws: int | None) -> Labels:
@@ -75,21 +75,21 @@ def read(fit: Any, draws: int | None) -> Labels:
     n_labels = constant.sizes[LABEL]
     drawn = _thinned(drawn, draws, n_labels * (n_labels + constant.sizes[ANNOTATOR]))
     item = constant["item_code"].to_numpy()
-    who = constant["annotator_code"].to_numpy()
-    order = np.lexsort((who, item))
+    annotator = constant["annotator_code"].to_numpy()
+    order = np.lexsort((annotator, item))
     people, names = constant[ANNOTATOR].to_numpy(), constant[LABEL].to_numpy()
-    where = rows(item[order], who[order], constant.sizes[ITEM], len(people), len(names))
-    given = _versions(observed["label_code"], drawn["label_code"], (ANNOTATION,))
+    layout = rows(item[order], annotator[order], constant.sizes[ITEM], len(people), len(names))
+    codes = _versions(observed["label_code"], drawn["label_code"], (ANNOTATION,))
     systems: npt.NDArray[Any] = np.empty(0, dtype=object)
-    answers: Ints = np.empty((len(given), constant.sizes[ITEM], 0), dtype=np.int64)
+    answers: Ints = np.empty((len(codes), constant.sizes[ITEM], 0), dtype=np.int64)
     if (
         SYSTEM in observed.dims and "system_label_code" in drawn
-    ):  # without replicates if true labels are known
+    ):  # systems have no replicates if true labels are known
         systems, name = observed[SYSTEM].to_numpy(), "system_label_code"
         answers = _versions(observed[name], drawn[name], (ITEM, SYSTEM))
     kind = observed["label_code"].attrs.get("kind")
     return Labels(
-        where, given[:, order], answers, _repeats(item[order], who[order]),
+        layout, codes[:, order], answers, _repeats(item[order], annotator[order]),
         labels=names, annotators=people[:0] if NAMELESS in fit.attrs else people, systems=systems,
         ordered=kind == "ordinal",
         order_known=kind is not None or "inference" in fit.attrs,
@@ -130,22 +130,22 @@ def require_whole(fit: xr.DataTree, drawn: xr.Dataset, dims: tuple[str, ...]) ->
 def _thinned(drawn: xr.Dataset, draws: int | None, width: int) -> xr.Dataset:
     """Keep at most ``draws`` draws, evenly spaced, the same number per chain, within memory."""
     n_chains, n = drawn.sizes[CHAIN], drawn.sizes[DRAW]
-    wanted = n * n_chains if draws is None else arguments.whole("draws", draws)
-    wanted = min(wanted, _CELLS // width)
-    n = min(n, max(1, wanted // n_chains))
+    n_wanted = n * n_chains if draws is None else arguments.whole("draws", draws)
+    n_wanted = min(n_wanted, _CELLS // width)
+    n = min(n, max(1, n_wanted // n_chains))
     return drawn.isel({DRAW: np.linspace(0, drawn.sizes[DRAW] - 1, n).round().astype(int)})
 
 
-def _versions(given: xr.DataArray, drawn: xr.DataArray, dims: tuple[str, ...]) -> Ints:
+def _versions(observed: xr.DataArray, drawn: xr.DataArray, dims: tuple[str, ...]) -> Ints:
     """Concatenate the data and their replicates."""
     rest = drawn.transpose(*SAMPLE, *dims).to_numpy()
-    first = given.transpose(*dims).to_numpy().astype(rest.dtype)[None]
+    first = observed.transpose(*dims).to_numpy().astype(rest.dtype)[None]
     return np.concatenate([first, rest.reshape(-1, *first.shape[1:])])
 
 
-def _repeats(item: Ints, who: Ints) -> Ints:
+def _repeats(item: Ints, annotator: Ints) -> Ints:
     """Return pairs of adjacent rows of one annotator and one item."""
-    first = np.flatnonzero((np.diff(item) == 0) & (np.diff(who) == 0))
+    first = np.flatnonzero((np.diff(item) == 0) & (np.diff(annotator) == 0))
     return np.stack([first, first + 1], axis=-1)
 
 
@@ -212,15 +212,15 @@ class CheckResult:
 
 
 _ROUNDING: Final = 1e-14
-"""Smaller variances are rounding: if one item in millions differs, the variance is larger."""
+"""Smaller variances are rounding errors: one different item in millions gives a larger variance."""
 
 Statistic = Callable[[Labels, Sums], tuple[Floats | None, str]]
 """Returns values (version) with a sentence on their size, or None with the reason."""
 
 
-def error_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+def error_pairs(versions: Labels, sums: Sums) -> tuple[Floats | None, str]:
     """Return the distance of shares of disagreeing pairs from those of the model."""
-    n_labels = both.where.n_labels
+    n_labels = versions.layout.n_labels
     if n_labels < 3:
         return None, "with two labels there is only one pair"
     a, b = np.triu_indices(n_labels, 1)
@@ -231,19 +231,23 @@ def error_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     gap = (pairs - expected) ** 2
     far = _divided(gap, expected + (gap == 0)).sum(axis=1)
     most = int(np.argmax(pairs[0] - expected))
-    first, second = (_name(both.labels[k[most]]) for k in (a, b))
+    first, second = (_name(versions.labels[k[most]]) for k in (a, b))
     return np.sqrt(far), (
         f"{first} and {second} are confused {_times(pairs[0, most], expected[most])}: "
         f"they are {share(pairs[0, most])} of the pairs of labels that disagree"
     )
 
 
-def error_distance(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+def error_distance(versions: Labels, sums: Sums) -> tuple[Floats | None, str]:
     """Return the mean number of steps between two labels that disagree."""
-    if not both.ordered or both.where.n_labels < 3:
-        known = "labels have no order" if both.order_known else "a trace does not say their order"
-        return None, "there are only two labels" if both.ordered else known
-    n = both.where.n_labels
+    if not versions.ordered or versions.layout.n_labels < 3:
+        known = (
+            "labels have no order"
+            if versions.order_known
+            else "a trace does not record their order"
+        )
+        return None, "there are only two labels" if versions.ordered else known
+    n = versions.layout.n_labels
     steps = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     weight = sums.pairs.sum(axis=(1, 2))
     values = _divided((sums.pairs * steps).sum(axis=(1, 2)), weight)
@@ -257,35 +261,36 @@ def error_distance(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     )
 
 
-def label_use(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+def label_use(versions: Labels, sums: Sums) -> tuple[Floats | None, str]:
     """Return the distance of annotators' use of labels from their use under the model."""
-    n = _labels_with_others(both)
+    n = _labels_with_others(versions)
     if (n > 0).sum() < 2:
         return None, "no two annotators labelled the same items"
     excess = _divided(sums.excess, n[:, None])
     expected = _mean(excess)
     values = np.nansum(n[:, None] * (excess - expected) ** 2, axis=(1, 2)) / n.sum()
     weight = np.abs(excess[0] - expected) * np.sqrt(n)[:, None]
-    who, which = np.unravel_index(np.nanargmax(weight), weight.shape)
-    more = excess[0, who, which]
+    annotator, label = np.unravel_index(np.nanargmax(weight), weight.shape)
+    difference = excess[0, annotator, label]
     return np.sqrt(values), (
-        f"annotator {_name(both.annotators[who])} says {_name(both.labels[which])} "
-        f"{_points(abs(more))} {'more' if more > 0 else 'less'} often than all who labelled the "
-        f"same items, by the model {_points(expected[who, which], signed=more > 0)}"
+        f"annotator {_name(versions.annotators[annotator])} says {_name(versions.labels[label])} "
+        f"{_points(abs(difference))} {'more' if difference > 0 else 'less'} often than all who "
+        "labelled the same items, by the model "
+        f"{_points(expected[annotator, label], signed=difference > 0)}"
     )
 
 
-def annotator_agreement(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+def annotator_agreement(versions: Labels, sums: Sums) -> tuple[Floats | None, str]:
     """Return the standard deviation of annotators' agreement with the others."""
-    n = _labels_with_others(both)
+    n = _labels_with_others(versions)
     if (n > 0).sum() < 3:
         return None, "fewer than three annotators share items with others"
-    there = n > 0
-    agreement = sums.agreed[:, there] / n[there]
-    weight = n[there] / n.sum()
+    has_others = n > 0
+    agreement = sums.agreed[:, has_others] / n[has_others]
+    weight = n[has_others] / n.sum()
     mean = agreement @ weight
     values = np.sqrt(((agreement - mean[:, None]) ** 2) @ weight)
-    names, seen = both.annotators[there], agreement[0]
+    names, seen = versions.annotators[has_others], agreement[0]
     low, high = (int(place) for place in (np.argmin(seen), np.argmax(seen)))
     return values, (
         f"agreement with the others goes from {share(seen[low])} (annotator {_name(names[low])}) "
@@ -294,9 +299,9 @@ def annotator_agreement(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     )
 
 
-def item_agreement(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+def item_agreement(versions: Labels, sums: Sums) -> tuple[Floats | None, str]:
     """Return the standard deviation of agreement over items."""
-    n = int((both.n_of_items > 2).sum())
+    n = int((versions.n_of_items > 2).sum())
     if n < 2:
         return None, "no two items have three or more labels"
     mean, square = (sums.items / n).T
@@ -308,52 +313,52 @@ def item_agreement(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     )
 
 
-def system_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
-    """Return the largest excess of cases where systems agree on a label, annotators on another."""
-    if len(both.systems) < 2:
+def system_pairs(versions: Labels, sums: Sums) -> tuple[Floats | None, str]:
+    """Return the largest excess of cases: systems agree on one label, and annotators on another."""
+    if len(versions.systems) < 2:
         return None, "there are not two systems"
-    a, b = np.triu_indices(len(both.systems), 1)
-    answered = ((both.answers[0] >= 0) & (both.n_of_items > 1)[:, None]).astype(np.float64)
+    a, b = np.triu_indices(len(versions.systems), 1)
+    answered = ((versions.answers[0] >= 0) & (versions.n_of_items > 1)[:, None]).astype(np.float64)
     shares = _divided(sums.same[:, a, b], (answered.T @ answered)[a, b])
     if not np.isfinite(shares[0]).any():
         return None, "no item with two labels has predictions of two systems"
     expected = _mean(shares)
     values = np.nanmax(shares - expected, axis=1)
     most = int(np.nanargmax(shares[0] - expected))
-    first, second = (_name(both.systems[k[most]]) for k in (a, b))
+    first, second = (_name(versions.systems[k[most]]) for k in (a, b))
     return values, (
         f"{first} and {second} agree on one label where two annotators agree on another in "
         f"{share(shares[0, most], 3)} of cases, {_times(shares[0, most], expected[most])}"
     )
 
 
-def system_unanimity(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+def system_unanimity(versions: Labels, sums: Sums) -> tuple[Floats | None, str]:
     """Return the difference of systems' agreement between unanimous and divided items."""
-    if not len(both.systems):
+    if not len(versions.systems):
         return None, "there are no systems"
     unanimous = _divided(sums.unanimous[..., 1], sums.unanimous[..., 0])
     divided = _divided(sums.split[..., 1], sums.split[..., 0])
     gap = unanimous - divided
-    there = np.isfinite(gap[0])
-    if not there.any():
+    is_defined = np.isfinite(gap[0])
+    if not is_defined.any():
         return None, "annotators agree on all items, or on no item"
-    values = gap[:, there].mean(axis=1)
-    most = int(np.argmax(np.abs(gap[0] - _mean(gap))[there]))
-    system = np.flatnonzero(there)[most]
+    values = gap[:, is_defined].mean(axis=1)
+    most = int(np.argmax(np.abs(gap[0] - _mean(gap))[is_defined]))
+    system = np.flatnonzero(is_defined)[most]
     same, split = ((x[0, system], np.nanmean(x[1:, system])) for x in (unanimous, divided))
     return values, (
-        f"{_name(both.systems[system])} agrees with unanimous annotators on {share(same[0])} of "
-        f"items, by the model {share(same[1])}; with one of divided annotators on "
+        f"{_name(versions.systems[system])} agrees with unanimous annotators on {share(same[0])} "
+        f"of items, by the model {share(same[1])}; with one of divided annotators on "
         f"{share(split[0])}, by the model {share(split[1])}"
     )
 
 
-def repeats(both: Labels, _: Sums) -> tuple[Floats | None, str]:
+def repeats(versions: Labels, _: Sums) -> tuple[Floats | None, str]:
     """Return the share of repeated labels that are the same."""
-    if not len(both.repeats):
+    if not len(versions.repeats):
         return None, "nobody labelled an item twice"
-    first, second = both.repeats.T
-    values = (both.given[:, first] == both.given[:, second]).mean(axis=1)
+    first, second = versions.repeats.T
+    values = (versions.codes[:, first] == versions.codes[:, second]).mean(axis=1)
     return values, (
         f"annotators who label an item again give the same label {share(values[0])} of the time, "
         f"by the model {share(values[1:].mean())}"
@@ -379,24 +384,24 @@ CHECKS: Final[tuple[tuple[str, str, Statistic, bool], ...]] = (
 _OF_ANNOTATORS: Final = {"label_use", "annotator_agreement", "repeats"}
 
 
-def results_of(both: Labels) -> list[CheckResult]:
+def results_of(versions: Labels) -> list[CheckResult]:
     """Compute all statistics."""
-    sums = both.sums()
+    sums = versions.sums()
     out = []
     for name, meaning, statistic, two_sided in CHECKS:
         values, size = None, "a trace of this model does not say who gave which label"
-        if len(both.annotators) or name not in _OF_ANNOTATORS:
-            values, size = statistic(both, sums)
+        if len(versions.annotators) or name not in _OF_ANNOTATORS:
+            values, size = statistic(versions, sums)
         out.append(
             CheckResult(name, meaning, np.empty(0) if values is None else values, size, two_sided)
         )
     return out
 
 
-def _labels_with_others(both: Labels) -> Floats:
+def _labels_with_others(versions: Labels) -> Floats:
     """Return the number of labels of each annotator on items with two or more labels."""
-    rows = np.repeat(both.n_of_items > 1, both.n_of_items)
-    n = np.bincount(both.where.annotator[rows], minlength=both.where.n_annotators)
+    rows = np.repeat(versions.n_of_items > 1, versions.n_of_items)
+    n = np.bincount(versions.layout.annotator[rows], minlength=versions.layout.n_annotators)
     return n.astype(np.float64)
 
 
@@ -418,7 +423,7 @@ def _name(name: Any) -> str:
 
 def _times(observed: float, expected: float, phrase: str = "as often") -> str:
     if not expected > 0:
-        return "though by the model never"
+        return "although never by the model"
     times = number(float(f"{observed / expected:.2g}"))
     return (
         f"about {phrase} as the model says"
@@ -432,4 +437,4 @@ def _points(value: float, *, signed: bool | None = None) -> str:
     text = f"{100 * abs(value):.0f} percentage points"
     if signed is None or round(100 * abs(value)) == 0:
         return text
-    return text if (value > 0) == signed else f"{text} the other way"
+    return text if (value > 0) == signed else f"{text} in the other direction"

@@ -27,7 +27,7 @@ from dissensus.errors import DissensusError, DissensusWarning
 
 
 class Commands(TyperGroup):
-    """Commands that report an interruption in one line, and exit with the code for it."""
+    """Commands that report an interruption in one line, and exit with code 130."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -76,13 +76,13 @@ def evaluate(
     prediction_rank: options.PredictionRank = None,
     predictions_format: options.Format = None,
     model: Annotated[str | None, typer.Option(help="A model, see `dissensus models`.")] = None,
-    beside: Annotated[
+    companion: Annotated[
         str | None, typer.Option("--companion", help="A second model to compare, or none.")
     ] = None,
     reliability: Annotated[
         str | None, typer.Option(help="Reliabilities to evaluate at: '0.5,1,2,5'.")
     ] = None,
-    threshold: Annotated[float | None, typer.Option(help="Threshold of scores.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Cut of scores into two labels.")] = None,
     positive: Annotated[
         str | None, typer.Option(help="The positive of two labels, for sensitivity.")
     ] = None,
@@ -103,16 +103,16 @@ def evaluate(
     ] = None,
     truth_model: Annotated[
         str | None,
-        typer.Option(help="Model of accuracy: dawid_skene, symmetric_confusion; none: faster."),
+        typer.Option(help="Model of accuracy: dawid_skene, symmetric_confusion; or none."),
     ] = None,
     question: Annotated[
         str | None, typer.Option(help="The answer to show first: panel or truth.")
     ] = None,
     new_items: Annotated[
-        bool, typer.Option("--new-items", help="Answers, or a leaderboard, for new items.")
+        bool, typer.Option("--new-items", help="Answers or leaderboard for new items like these.")
     ] = False,
     ground_truth: Annotated[
-        str | None, typer.Option(help="Accuracy of annotators: majority, a number; or none.")
+        str | None, typer.Option(help="Accuracies of annotators: majority, or a number; or none.")
     ] = None,
     on_missing: options.OnMissing = "raise",
     prior_count: options.PriorCount = None,
@@ -128,7 +128,7 @@ def evaluate(
         str | None, typer.Option(help="With --chunks: a Dask cluster's address, or local.")
     ] = None,
     seed: options.Seed = None,
-    store: Annotated[str, typer.Option(help="nc or zarr.")] = "nc",
+    store: Annotated[str, typer.Option(help="Format of the draws: nc or zarr.")] = "nc",
     progress: options.Progress = True,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -175,7 +175,7 @@ def evaluate(
             progressbar=progress and not as_json,
             reference=options.named(ann, "pool", reference), chunks=chunks,
             positive=options.named(ann, "label", positive),
-            **options.or_none(companion=beside, components=components, truth_model=truth_model),
+            **options.or_none(companion=companion, components=components, truth_model=truth_model),
             truth=known_labels(known, ann, item=item, label=label, delimiter=delimiter,
                                encoding=encoding),
             new_items=new_items,
@@ -245,7 +245,7 @@ def warm_up(
 
 
 def _model(models: Any, name: str) -> dict[str, Any]:
-    """Describe a model; if it is of another package and cannot be loaded, give the error."""
+    """Describe a model, or give the error if a model of another package cannot be loaded."""
     try:
         model = models.get(name)
     except DissensusError as problem:  # the other models are still listed

@@ -50,7 +50,12 @@ def check(
     """Read and validate annotations (and predictions), and describe their contents."""
     from dissensus.cli.output import print_json
     from dissensus.data.alignment import Sources
-    from dissensus.data.contents import annotation_contents, doubts, left_out, prediction_contents
+    from dissensus.data.contents import (
+        annotation_contents,
+        annotation_warnings,
+        left_out,
+        prediction_contents,
+    )
     from dissensus.data.pairs import are_votes
     from dissensus.data.refusals import refusals
     from dissensus.reports.contents import annotation_lines, prediction_lines
@@ -78,16 +83,16 @@ def check(
     )  # fmt: skip
     with _collected(problems):
         pred = reading(on_missing=on_missing)
-    judged = on_missing
+    rule = on_missing
     if problems and pred is None and on_missing == "raise":
         with suppress(DissensusError):  # if the only error is that items lack predictions
-            pred, judged = reading(on_missing="drop"), "drop"
-    notes = [] if ann is None else doubts(ann, pred)
+            pred, rule = reading(on_missing="drop"), "drop"
+    notes = [] if ann is None else annotation_warnings(ann, pred)
     contents: Any = None if ann is None else annotation_contents(ann)
     of_systems: Any = None
     if ann is not None:
         sources = Sources(annotations.name, "" if predictions is None else predictions.name)
-        problems += refusals(ann, pred, judged, sources=sources)
+        problems += refusals(ann, pred, rule, sources=sources)
         if pred is not None:
             of_systems = prediction_contents(ann, pred)
             notes += left_out(ann, pred, sources) if on_missing == "drop" else []
@@ -109,40 +114,40 @@ def check(
 
 def _check_votes(
     votes: Any, path: Path, predictions: Path | None, problems: list[DissensusError], *,
-    as_json: bool, **how: Any,
+    as_json: bool, **arguments: Any,
 ) -> None:  # fmt: skip
     """Describe votes on pairs, and judges' verdicts, if there are any."""
     from dissensus.cli.output import print_json
-    from dissensus.data.contents import name_doubts, vote_contents
+    from dissensus.data.contents import name_warnings, vote_contents
     from dissensus.data.pairs import copies
     from dissensus.families.pairs.evidence import with_evidence
     from dissensus.reports.contents import vote_lines
 
     verdicts: Any = None
     with _collected(problems):
-        verdicts = read_verdicts(predictions, **how)
+        verdicts = read_verdicts(predictions, **arguments)
         with_evidence(votes, verdicts, None)
     errors = [options.as_options(str(problem)) for problem in problems]
-    contents = [None if one is None else vote_contents(one) for one in (votes, verdicts)]
-    notes = [*filter(None, [copies(votes)]), *name_doubts(votes)]
+    contents = [None if table is None else vote_contents(table) for table in (votes, verdicts)]
+    notes = [*filter(None, [copies(votes)]), *name_warnings(votes)]
     if as_json:
         print_json({"valid": not errors, "errors": errors, "notes": notes,
                     "annotations": contents[0], "predictions": contents[1]})  # fmt: skip
     else:
-        for file, found in zip((path, predictions), contents, strict=True):
-            if file is not None and found is not None:
-                _print_table(file, vote_lines(found))
+        for file, description in zip((path, predictions), contents, strict=True):
+            if file is not None and description is not None:
+                _print_table(file, vote_lines(description))
         _print_list("look at these", "yellow", notes)
         _print_list("an evaluation refuses these", "red", errors)
     if errors:
         raise typer.Exit(2)
 
 
-def read_verdicts(path: Path | None, **how: Any) -> Any:
+def read_verdicts(path: Path | None, **arguments: Any) -> Any:
     """Read judges' verdicts, if a file is given; they have the same form as votes."""
     import dissensus as dx
 
-    return None if path is None else dx.read_annotations(path, **how)
+    return None if path is None else dx.read_annotations(path, **arguments)
 
 
 @contextmanager
@@ -155,21 +160,21 @@ def _collected(problems: list[DissensusError]) -> Iterator[None]:
 
 
 def read_annotations(
-    path: Path, predictions: Path | None, prediction_rank: str | None, **how: Any
+    path: Path, predictions: Path | None, prediction_rank: str | None, **arguments: Any
 ) -> Any:
-    """Read annotations or votes; an error says if only the predictions have the column of ranks."""
+    """Read annotations or votes. An error notes if only predictions have the column of ranks."""
     import dissensus as dx
     from dissensus.data.pairs import are_votes
     from dissensus.data.schema import no_predictions
 
     try:
-        found = dx.read_annotations(path, **how)
-        return found if are_votes(found) else no_predictions(found)
+        annotations = dx.read_annotations(path, **arguments)
+        return annotations if are_votes(annotations) else no_predictions(annotations)
     except FormatError as problem:
-        rank = how["rank"]
+        rank = arguments["rank"]
         instead = f'prediction_rank="{rank}" instead of rank='
         missing = rank is not None and repr(rank) in problem.subject and prediction_rank is None
-        if not missing or predictions is None or rank not in _columns(predictions, how):
+        if not missing or predictions is None or rank not in _columns(predictions, arguments):
             raise
         raise FormatError(
             problem.subject, expected=problem.expected, found=problem.found,
@@ -178,13 +183,13 @@ def read_annotations(
         ) from problem  # fmt: skip
 
 
-def _columns(path: Path, how: Mapping[str, Any]) -> list[str]:
+def _columns(path: Path, arguments: Mapping[str, Any]) -> list[str]:
     """Return the names of the columns of a table, if it can be read."""
     from dissensus.data.formats._any_table import read_table
     from dissensus.data.formats._table import ReadOptions
     from dissensus.data.formats._text import checked_path
 
-    reading = ReadOptions({}, encoding=how["encoding"], delimiter=how["delimiter"])
+    reading = ReadOptions({}, encoding=arguments["encoding"], delimiter=arguments["delimiter"])
     with suppress(DissensusError, OSError):
         return list(read_table(checked_path(path), reading).columns)
     return []
@@ -192,26 +197,27 @@ def _columns(path: Path, how: Mapping[str, Any]) -> list[str]:
 
 def read_predictions(
     path: Path | None, *, kind: str | None, score: str | None, rank: str | None,
-    threshold: float | None = None, **how: Any,
+    threshold: float | None = None, **arguments: Any,
 ) -> Any:  # fmt: skip
-    """Read predictions, if a file is given; as nominal labels if ``kind`` is a kind of labels.
+    """Read predictions, if a file is given.
 
-    If annotations are sets, predictions are sets. In a named format ``kind="continuous"`` chooses
-    scores instead of verdicts.
+    They are nominal labels if ``kind`` (of the annotations) is "nominal" or "ordinal" and no other
+    argument asks for numbers or ranks. They are sets if it is "set". In a named format,
+    ``kind="continuous"`` chooses scores instead of verdicts.
     """
     import dissensus as dx
 
     if path is None:
         return None
     named = kind in {"nominal", "ordinal"} and threshold is None and not (score or rank)
-    alike = kind == "set" or (kind == "continuous" and how["format"] is not None)
+    alike = kind == "set" or (kind == "continuous" and arguments["format"] is not None)
     try:
         return dx.read_predictions(
             path,
             kind="nominal" if named else kind if alike else None,
             score=score,
             rank=rank,
-            **how,
+            **arguments,
         )
     except DissensusError as problem:
         raise options.of_predictions(problem) from problem
@@ -234,7 +240,9 @@ def known_labels(
     of_sets = annotations.attrs["kind"] == "set"
     if LABEL not in annotations.dims and not of_sets:
         raise ArgumentError(
-            "--known", expected="annotations that are labels", found="numbers, not right or wrong"
+            "--known",
+            expected="annotations that are labels",
+            found="numbers, which are not right or wrong",
         )
     columns = {ITEM: item, LABEL: label}
     reading = ReadOptions(columns, encoding=encoding, delimiter=delimiter)
@@ -253,17 +261,17 @@ def known_labels(
         dim: [by_text.get(dim, {}).get(str(cell), cell) for cell in table.columns[column]]
         for dim, column in columns.items()
     }
-    again = [name for name, n in Counter(cells[ITEM]).items() if n > 1]
-    if again and not of_sets:
-        found = f"several for {shown(again)}"
-        raise ArgumentError("--known", expected="one label for each item", found=found)
+    repeated = [name for name, n in Counter(cells[ITEM]).items() if n > 1]
+    if repeated and not of_sets:
+        actual = f"several for {shown(repeated)}"
+        raise ArgumentError("--known", expected="one label for each item", found=actual)
     hints = {ITEM: "Leave those rows out", LABEL: "Give the label space with --labels"}
     for dim in own:
         unknown = [name for name in dict.fromkeys(cells[dim]) if name not in set(own[dim])]
         if unknown:
             expected = f"{dim}s of the annotations, such as {shown(own[dim], 3)}"
-            found = f"in {path.name} also {shown(unknown)}"
-            raise ArgumentError("--known", expected=expected, found=found, hint=hints[dim])
+            actual = f"in {path.name} also {shown(unknown)}"
+            raise ArgumentError("--known", expected=expected, found=actual, hint=hints[dim])
     known: dict[Any, list[Any]] = {}  # a set can have a row for each label
     for name, cell in zip(cells[ITEM], cells[LABEL], strict=True):
         known.setdefault(name, []).append(cell)

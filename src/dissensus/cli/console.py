@@ -27,8 +27,8 @@ class SafeConsole(Console):
 
     def render(self, *args: Any, **kwargs: Any) -> Iterable[Segment]:
         """Render as Rich does, without control characters in texts; Rich's own commands stay."""
-        for one in super().render(*args, **kwargs):
-            yield one if one.control else Segment(_harmless(one.text), one.style)
+        for segment in super().render(*args, **kwargs):
+            yield segment if segment.control else Segment(_harmless(segment.text), segment.style)
 
 
 def _harmless(text: str) -> str:

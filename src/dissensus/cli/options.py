@@ -1,4 +1,4 @@
-"""Options that commands share: columns, numbers and names, and plans."""
+"""Options that commands share, options of plans, and functions that read their values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from dissensus.errors import ArgumentError, DissensusError, brief
-from dissensus.storage import check_target, require_writable, there
+from dissensus.storage import check_target, name_exists, require_writable
 
 # Options that several commands have: columns of the files, and how they are read.
 
@@ -33,12 +33,12 @@ NoLabel = Annotated[
 ]
 Labels = Annotated[str | None, typer.Option(help="The whole label space: 'a,b,c', or a file.")]
 Confidence = Annotated[
-    str | None, typer.Option(help="Column of how sure annotators were, from 0 to 1.")
+    str | None, typer.Option(help="Column of annotators' confidence, from 0 to 1.")
 ]
 Trial = Annotated[str | None, typer.Option(help="Column that numbers repeated labels.")]
 Pool = Annotated[str | None, typer.Option(help="Column of annotators' groups.")]
 Cluster = Annotated[str | None, typer.Option(help="Column of the sampled units, such as patients.")]
-Stratum = Annotated[str | None, typer.Option(help="Column of kinds of items.")]
+Stratum = Annotated[str | None, typer.Option(help="Column of groups of items.")]
 Delimiter = Annotated[str | None, typer.Option(help="Separator of cells, such as ';'.")]
 Encoding = Annotated[str, typer.Option(help="Encoding of text files.")]
 Format = Annotated[str | None, typer.Option(help="Name of a format, see dissensus.formats.")]
@@ -64,7 +64,7 @@ Everything = Annotated[
 Progress = Annotated[bool, typer.Option(help="Show progress.")]
 
 
-# Values of options: read, or refused by the option's name.
+# Functions that read values of options; their errors name the option.
 
 
 _ARGUMENT: Final = re.compile(
@@ -74,9 +74,9 @@ _ARGUMENT: Final = re.compile(
     r"|reliability|risk|score|separator|stratum|system|threshold|trial|truth_model)="
     r"(?:\"([^\"\n]+)\"|'([^'\n]+)'|([\d.]+\d|\d))?(?![\w\"'])"
 )
-"""The form of an argument's name in errors of the Python functions."""
+"""Matches an argument in messages of the Python functions."""
 _BETWEEN: Final = re.compile(r"(?<![\w-])(--[\w-]+ (?:'[^'\n]*'|[^\s,']+)),(?= --[\w-]+ [^-\s])")
-"""An option with its value, before a comma and another option with its value."""
+"""Matches an option with its value, before a comma and another option with its value."""
 
 
 def as_options(text: str) -> str:
@@ -90,10 +90,10 @@ def as_options(text: str) -> str:
     "Name them with --item image --label 'the class'"
     """
 
-    def option(found: re.Match[str]) -> str:
-        text = found[2] or found[3]
-        value = found[4] or (text and quote(text))
-        name = f"--{found[1].replace('_', '-')}"
+    def option(matched: re.Match[str]) -> str:
+        text = matched[2] or matched[3]
+        value = matched[4] or (text and quote(text))
+        name = f"--{matched[1].replace('_', '-')}"
         return f"{name} {value}" if value else name
 
     return _BETWEEN.sub(r"\1", _ARGUMENT.sub(option, text))
@@ -106,7 +106,7 @@ _OF_PREDICTIONS: Final = {
 
 
 def of_predictions[Error: DissensusError](problem: Error) -> Error:
-    """Return an error about predictions with the names of options that are for predictions only.
+    """Return an error about predictions that names the options for predictions.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def label_space(text: str | None) -> list[str] | None:
 def _is_file(text: str) -> bool:
     try:
         return Path(text).is_file()
-    except OSError:  # for example too long for a file name: then it is a label
+    except OSError:  # such as a label that is too long for a file name
         return False
 
 
@@ -178,10 +178,10 @@ def whole_numbers(text: str, option: str) -> list[int]:
     >>> whole_numbers("1,3", "--items")
     [1, 3]
     """
-    found = numbers(text, option)
-    if not all(number.is_integer() for number in found):
+    parsed = numbers(text, option)
+    if not all(number.is_integer() for number in parsed):
         raise ArgumentError(option, expected="whole numbers separated by commas", found=repr(text))
-    return [int(number) for number in found]
+    return [int(number) for number in parsed]
 
 
 def given(**options: Any) -> dict[str, Any]:
@@ -201,24 +201,24 @@ def mapping(path: Path | None, option: str, value: str) -> dict[str, Any] | None
         return None
     expected = f"a JSON file with an object from label to {value}"
     try:
-        found = json.loads(_read(path, option, expected), object_pairs_hook=_once)
+        parsed = json.loads(_read(path, option, expected), object_pairs_hook=_unique_keys)
     except (json.JSONDecodeError, _TwiceError) as problem:
         raise ArgumentError(option, expected=expected, found=f"{path}: {problem}") from problem
-    if not isinstance(found, dict):
-        raise ArgumentError(option, expected=expected, found=f"{path}: a {type(found).__name__}")
-    return found
+    if not isinstance(parsed, dict):
+        raise ArgumentError(option, expected=expected, found=f"{path}: a {type(parsed).__name__}")
+    return parsed
 
 
 class _TwiceError(Exception):
     """A duplicate key of an object; the JSON reader would silently keep the last value."""
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    parsed = dict(pairs)
+    if len(parsed) < len(pairs):
         keys = [key for key, _ in pairs]
         raise _TwiceError(f"{next(key for key in keys if keys.count(key) > 1)!r} more than once")
-    return found
+    return parsed
 
 
 def or_none(**options: str | None) -> dict[str, Any]:
@@ -251,7 +251,7 @@ def named(annotations: Any, dim: str, name: str | None) -> Any:
     if name is None or dim not in annotations.coords:
         return name
     known = annotations[dim].to_numpy().tolist()
-    return next((one for one in known if str(one) == name), name)
+    return next((existing for existing in known if str(existing) == name), name)
 
 
 def _read(path: Path, option: str, expected: str) -> str:
@@ -269,15 +269,15 @@ def result_folder(out: Path, store: str, force: bool) -> None:
         raise ArgumentError(
             "--store", expected="nc, or zarr where it is installed", found="no package zarr"
         )
-    nearest = next(one for one in (out, *out.parents, Path()) if there(one))
+    nearest = next(folder for folder in (out, *out.parents, Path()) if name_exists(folder))
     if not nearest.is_dir():
-        what = "a link that leads to no folder," if nearest.is_symlink() else "the file"
-        raise ArgumentError("--out", expected="a folder", found=f"{what} {nearest}")
+        obstacle = "a link that leads to no folder," if nearest.is_symlink() else "the file"
+        raise ArgumentError("--out", expected="a folder", found=f"{obstacle} {nearest}")
     require_writable(nearest, "--out")
     tables = ("summary", "statistics", "components", "accuracy", "weighted_reliability")
     stores = ("evaluation.nc", "evaluation.zarr")
     names = (*stores, *(f"{table}.csv" for table in tables), "report.html")
-    earlier = [name for name in names if there(out / name)]
+    earlier = [name for name in names if name_exists(out / name)]
     if earlier and not force:
         raise ArgumentError(
             "--out",
@@ -310,7 +310,7 @@ def on_cluster(scheduler: str | None, chunks: int | None) -> Iterator[None]:
     from distributed import Client
 
     try:
-        # Not yet the default: a client without a scheduler would wait for ever.
+        # Not the default before it connects: a default client without a scheduler waits for ever.
         address = None if scheduler == "local" else scheduler
         client = Client(address, timeout="30s", set_as_default=False)
     except (OSError, ValueError) as problem:
@@ -379,7 +379,8 @@ Truth = Annotated[
                  "to estimate a system's accuracy, which may exceed the annotators'."),
 ]  # fmt: skip
 Kappa = Annotated[
-    float | None, typer.Option(help="With --truth, instead of a pilot: agreement beyond 1/labels.")
+    float | None,
+    typer.Option(help="With --truth, instead of a pilot: agreement beyond chance (1/labels)."),
 ]
 LabelCount = Annotated[int | None, typer.Option(help="With --kappa: size of the label space.")]
 Within = Annotated[

@@ -22,7 +22,7 @@ from dissensus.evaluation.votes import LEADERBOARD
 from dissensus.reports import report
 from dissensus.storage import Writer, replace_all
 
-# Output of a command that made an evaluation: files, and tables on the terminal.
+# Output of a command that makes an evaluation: files, and tables on the terminal.
 
 
 _console = SafeConsole()
@@ -101,7 +101,7 @@ def _netcdf(tree: xr.DataTree, path: Path) -> None:
 
 
 def _leading(evaluation: xr.DataTree) -> str:
-    """Return the name of the table that leads, even if it is empty."""
+    """Return the name of the main table, even if it is empty."""
     return LEADERBOARD if LEADERBOARD in evaluation.children else "metrics"
 
 
@@ -113,8 +113,10 @@ def _single_precision(evaluation: xr.DataTree) -> xr.DataTree:
     tree = evaluation.copy()
     for name in ("posterior", *(["categories"] if "categories" in tree.children else [])):
         group = tree[name].to_dataset()
-        wide = [one for one, values in group.data_vars.items() if _fits(values)]
-        tree[name] = group.assign({one: group[one].astype("float32") for one in wide})
+        wide = [variable for variable, values in group.data_vars.items() if _fits(values)]
+        tree[name] = group.assign(
+            {variable: group[variable].astype("float32") for variable in wide}
+        )
     return tree
 
 
@@ -130,9 +132,9 @@ def _fits(values: xr.DataArray) -> bool:
 # Output with ``--json``: one object, for other programs to read.
 
 
-def print_json(said: Any) -> None:
+def print_json(content: Any) -> None:
     """Print an object; undefined numbers are null, infinite ones the texts "inf" and "-inf"."""
-    print(json.dumps(_plain(said), allow_nan=False))
+    print(json.dumps(_plain(content), allow_nan=False))
 
 
 def of_evaluation(result: xr.DataTree, written: Iterable[Path]) -> dict[str, Any]:
@@ -155,16 +157,21 @@ def of_evaluation(result: xr.DataTree, written: Iterable[Path]) -> dict[str, Any
     return out | {"files": [str(path) for path in written]}
 
 
-def of_plan(found: xr.Dataset) -> dict[str, Any]:
+def of_plan(plan: xr.Dataset) -> dict[str, Any]:
     """Return the results of a plan: its numbers over its dims, without draws."""
-    bare = found.drop_vars([name for name in found.variables if set(SAMPLE) & {
-        str(dim) for dim in found[name].dims}])  # fmt: skip
+    bare = plan.drop_vars([name for name in plan.variables if set(SAMPLE) & {
+        str(dim) for dim in plan[name].dims}])  # fmt: skip
     return {
         "attributes": dict(bare.attrs),
-        "coordinates": {str(name): one.to_numpy().tolist() for name, one in bare.coords.items()},
+        "coordinates": {
+            str(name): values.to_numpy().tolist() for name, values in bare.coords.items()
+        },
         "variables": {
-            str(name): {"dims": [str(dim) for dim in one.dims], "values": one.to_numpy().tolist()}
-            for name, one in bare.data_vars.items()
+            str(name): {
+                "dims": [str(dim) for dim in values.dims],
+                "values": values.to_numpy().tolist(),
+            }
+            for name, values in bare.data_vars.items()
         },
     }
 
@@ -174,11 +181,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, pd.DataFrame):
         return [_plain(row) for row in value.to_dict("records")]
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(part) for key, part in value.items()}
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(one) for one in value]
+        return [_plain(part) for part in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     if value is None or isinstance(value, str | bool | int | float):
@@ -190,7 +197,7 @@ def _plain(value: Any) -> Any:
 
 
 _BEGINS: Final = "(?:^|(?<=[;\t\r\n]))"
-"""Where a cell may begin: a program that splits at semicolons or tabs ignores our quotes."""
+"""Where a cell may begin: programs that split at semicolons or tabs may ignore quotation marks."""
 _FORMULA: Final = r"(?=[\s\"'\x00-\x1f]*[=+\-@\t\r\n＝＋－＠])"  # noqa: RUF001 (of full width)
 _ARMED: Final = re.compile(f"{_BEGINS}{_FORMULA}")
 
@@ -210,7 +217,9 @@ def disarmed_table(frame: pd.DataFrame) -> pd.DataFrame:
     out = frame.copy()
     for place, kind in enumerate(frame.dtypes):
         if not pd.api.types.is_numeric_dtype(kind):
-            cells = np.empty(len(frame), dtype=object)  # of any type: 10 stays 10 beside "a"
+            cells = np.empty(
+                len(frame), dtype=object
+            )  # dtype=object: 10 stays 10 in a column with "a"
             cells[:] = [_cell(cell) for cell in frame.iloc[:, place]]
             out.isetitem(place, cells)
     return out

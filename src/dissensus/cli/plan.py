@@ -9,7 +9,7 @@ from dissensus.cli import options
 from dissensus.cli.check import read_predictions, read_verdicts
 from dissensus.cli.console import SafeConsole
 from dissensus.errors import ArgumentError, brief
-from dissensus.storage import check_target, replace, require_writable, there
+from dissensus.storage import check_target, name_exists, replace, require_writable
 from dissensus.wording import listed
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _DEFAULTS: Final = {
     "item": "item", "annotator": "annotator", "label": "label", "encoding": "utf-8",
     "system": "system",
 }  # fmt: skip
-"""Defaults of the options for reading files."""
+"""Defaults of the options that say how to read a file."""
 
 
 def plan(
@@ -66,9 +66,9 @@ def plan(
 
     --target, --width: the reliability of labels, and the precision of its estimate.
     --truth, --kappa: a system's accuracy; items have one true label, unknown.
-    --predictions: agreement with the panel where systems have labelled all items, or win rates
-    beside a judge's verdicts on all pairs.
-    Otherwise: a system's accuracy, by the plausibility of labels.
+    --predictions: agreement with the panel if systems have labelled all items, or win rates if
+    judges have given verdicts on all pairs.
+    Otherwise: a system's accuracy, based on the plausibility of labels.
     """
     import dissensus as dx
 
@@ -107,13 +107,17 @@ def plan(
         expected = "a file with annotations of a pilot study"
         raise ArgumentError("PILOT", expected=expected, found="none", hint=hint)
     else:
-        said = options.given(predictions=_predictions(predictions, ann, format, **reading))
-        result = dx.plan(ann, **shared, **others, **said, progressbar=progress and not as_json)
+        prediction_options = options.given(
+            predictions=_predictions(predictions, ann, format, **reading)
+        )
+        result = dx.plan(
+            ann, **shared, **others, **prediction_options, progressbar=progress and not as_json
+        )
     _show(result, plot, force=force, as_json=as_json)
 
 
 def _read(pilot: Path | None, **columns: Any) -> xr.Dataset | None:
-    """Read the pilot, if a file is given; raise if options for reading it are given without it."""
+    """Read the pilot, if a file is given; raise if only options for reading it are given."""
     import dissensus as dx
 
     if pilot is not None:
@@ -123,7 +127,7 @@ def _read(pilot: Path | None, **columns: Any) -> xr.Dataset | None:
 
 
 def _require_default(given: dict[str, Any], of: str, lacking: str) -> None:
-    """Raise if there are options for reading a file that is not given."""
+    """Raise if options say how to read a file that is not given."""
     for name, value in given.items():
         if value != _DEFAULTS.get(name):
             expected = f"none, as it says how to read {of}, and {lacking}"
@@ -137,8 +141,8 @@ def _predictions(
     from dissensus.data.pairs import are_votes
 
     if are_votes(pilot):
-        how = {name: reading[name] for name in ("item", "delimiter", "encoding")}
-        return read_verdicts(path, format=reading["format"] or of_pilot, **how)
+        arguments = {name: reading[name] for name in ("item", "delimiter", "encoding")}
+        return read_verdicts(path, format=reading["format"] or of_pilot, **arguments)
     return read_predictions(path, kind=pilot.attrs["kind"], score=None, rank=None, **reading)
 
 
@@ -163,7 +167,7 @@ def _require_picture(plot: Path | None, *, force: bool) -> None:
     if not plot.parent.is_dir():
         raise ArgumentError("--plot", expected="a file in an existing folder", found=str(plot))
     check_target(plot)
-    if there(plot) and not force:
+    if name_exists(plot) and not force:
         raise ArgumentError(
             "--plot", expected="a file that does not exist yet, or --force", found=str(plot)
         )

@@ -26,18 +26,18 @@ from dissensus.studies.planning.unknown_truth import ESTIMATORS
 from dissensus.wording import capital, probability, share, short
 
 _ROWS: Final = 20
-"""Rows of a body that are printed; the report and the CSV files have all."""
+"""Maximum number of printed rows of a body; the report and the CSV files have all rows."""
 _FEW_ROWS: Final = 8
-"""Rows of the table of the verdict, so that all fits on one screen."""
+"""Maximum number of rows of the verdict's table, so that all fits on one screen."""
 _COLUMNS: Final = 80
-"""Width of a terminal, beyond which heads of columns are broken into lines."""
+"""Width of a terminal. In wider tables, heads of columns are broken into lines."""
 _WIDE: Final = frozenset({"Disagreement ignored", "Truth, new items"})
 """Columns of metrics that do not fit into the terminal; the report and the CSV files have them."""
 _LEGEND: Final = "Intervals are {}s. P(best): probability of being the best on new items."
 
 
 def laid_out(table: Table, reference: int = -1, most: int = _ROWS) -> Group:
-    """Lay out a table: the rows at a reliability, with the reason not to rely on them, if any."""
+    """Lay out a table: its title, its warning, and the rows at a reliability."""
     bodies = [body for body in table.bodies if body.at in (-1, reference)]
     shown = [[list(map(_cell, row)) for row in body.rows[:most]] for body in bodies]
     heads, widths = _columns(
@@ -88,20 +88,21 @@ def _cell(value: Any) -> str:
 
 def _without(table: Table, names: frozenset[str]) -> Table:
     """Leave out columns."""
-    kept = [place for place, name in enumerate(table.head) if str(name) not in names]
+    places = [place for place, name in enumerate(table.head) if str(name) not in names]
     bodies = [
-        replace(body, rows=[[row[place] for place in kept] for row in body.rows])
+        replace(body, rows=[[row[place] for place in places] for row in body.rows])
         for body in table.bodies
     ]
-    return replace(table, head=[table.head[place] for place in kept], bodies=bodies)
+    return replace(table, head=[table.head[place] for place in places], bodies=bodies)
 
 
 # Evaluations.
 
 
 def results(evaluation: xr.DataTree, *, everything: bool = False) -> Iterator[Group | str]:
-    """Yield the verdict, its table, and reasons to doubt it, as markup for Rich; or everything."""
-    from dissensus.reports import checks, trust, verdict  # Matplotlib, which plans do not need
+    """Yield, as markup for Rich, the verdict, its table and warnings; or everything."""
+    # Imported here, because plans do not need Matplotlib.
+    from dissensus.reports import checks, trust, verdict
     from dissensus.reports.sets_page import SOURCE, rare
 
     if LEADERBOARD in evaluation.children:
@@ -117,9 +118,9 @@ def results(evaluation: xr.DataTree, *, everything: bool = False) -> Iterator[Gr
     table = verdict.table(evaluation, lead)
     if lead is not None and table is not None:
         most = _ROWS if everything else _FEW_ROWS
-        table = table if everything else replace(table, note="")  # the report has it
+        table = table if everything else replace(table, note="")  # the report has the note
         yield laid_out(checks.marked(table, lead.reason), most=most)
-    yield from filter(None, map(_doubt, trust.boxes(evaluation, lead, both.facts, checked)))
+    yield from filter(None, map(_reason_line, trust.boxes(evaluation, lead, both.facts, checked)))
     for topic, facts in trust.more_cautions(checked):
         yield f"[yellow]careful[/yellow] {escape(paragraph(topic, facts))}"
     if LABELS in evaluation.children:
@@ -132,8 +133,8 @@ def results(evaluation: xr.DataTree, *, everything: bool = False) -> Iterator[Gr
         yield "[dim]Every metric, agreement, other models: report.html, or --all.[/dim]"
 
 
-def _doubt(box: Any) -> str:
-    """Return a reason to doubt the result and its remedy, or "" if all is fine."""
+def _reason_line(box: Any) -> str:
+    """Return a reason not to rely on the result, and its remedy; or "" if there is none."""
     if box.state == "fine":
         return ""
     color = "red" if box.state == "stop" else "yellow"
@@ -142,21 +143,21 @@ def _doubt(box: Any) -> str:
 
 
 def _of_votes(evaluation: xr.DataTree, *, everything: bool) -> Iterator[Group | str]:
-    """Yield the verdict of votes, the leaderboard, reasons to doubt it, and the next votes."""
+    """Yield the verdict of votes, the leaderboard, warnings, and the next votes."""
     from dissensus.reports import votes, votes_page
 
     yield from (f"[red]{escape(words)}[/red]" for words in votes.unreliable(evaluation))
-    yield escape(" ".join(votes.said("headline", votes.headline(evaluation))))
+    yield escape(" ".join(votes.vote_sentences("headline", votes.headline(evaluation))))
     yield ""
     n = evaluation[LEADERBOARD].sizes[SYSTEM]
     yield laid_out(votes.table(evaluation, n if everything else _ROWS), most=n)
-    yield from filter(None, map(_doubt, votes_page.boxes(evaluation)))
-    yield from map(escape, votes.said("judge", votes.judge(evaluation)))
-    yield from map(escape, votes.said("next", votes.next_facts(evaluation)))
+    yield from filter(None, map(_reason_line, votes_page.boxes(evaluation)))
+    yield from map(escape, votes.vote_sentences("judge", votes.judge(evaluation)))
+    yield from map(escape, votes.vote_sentences("next", votes.next_facts(evaluation)))
     if everything:
-        more = (votes.judge_table(evaluation), votes.better_table(evaluation),
+        extra = (votes.judge_table(evaluation), votes.better_table(evaluation),
                 votes.check_table(evaluation), votes.voter_table(evaluation))  # fmt: skip
-        yield from (laid_out(table) for table in more if table is not None)
+        yield from (laid_out(table) for table in extra if table is not None)
     else:
         yield "[dim]All systems, pairs and voters: report.html, or --all.[/dim]"
 

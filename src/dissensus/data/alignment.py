@@ -32,7 +32,9 @@ SOURCES: Final = Sources("the annotations", "the predictions")
 def unlike_items(
     items: Array, predicted: Array, on_missing: str, sources: Sources = SOURCES
 ) -> PredictionError | None:
-    """Return the error if no item, or not every item, is on both sides.
+    """Return the error if annotations and predictions have different items, else None.
+
+    With ``on_missing="drop"`` one common item is enough.
 
     Examples
     --------
@@ -52,9 +54,9 @@ def unlike_items(
         )
     if on_missing == "drop":
         return None
-    drop = 'Use on_missing="drop" to leave out the others'
+    drop = 'Use on_missing="drop" to leave out these items'
     if not (respelled or len(alone.annotated)) and sources is SOURCES:
-        drop += ', or keep those predicted: dx.annotations(..., items=predictions["item"])'
+        drop += ', or keep the predicted items: dx.annotations(..., items=predictions["item"])'
     return PredictionError(
         "predictions",
         expected="the same items in annotations and predictions",
@@ -70,11 +72,11 @@ class OneSided(NamedTuple):
     predicted: Array
 
     def __bool__(self) -> bool:
-        """Return whether there are any."""
+        """Return whether there are such items."""
         return bool(len(self.annotated) or len(self.predicted))
 
     def __str__(self) -> str:
-        """Name the items."""
+        """Count and name the items."""
         sides = (
             ("annotated item", "without predictions", self.annotated),
             ("predicted item", "without annotations", self.predicted),
@@ -93,9 +95,9 @@ def items_on_one_side(items: Array, predicted: Array) -> OneSided:
 
 
 def respelled_item(items: Array, predicted: Array, sources: Sources = SOURCES) -> str:
-    """Return an example of an item that the two sides spell differently, or "".
+    """Return an example of an item with different spellings in the two tables, or "".
 
-    Leading zeros, ".0", blanks and capitals are lost when programs rewrite a table.
+    Programs that rewrite a table may change leading zeros, ".0", blanks and capitals.
 
     Examples
     --------
@@ -110,10 +112,10 @@ def respelled_item(items: Array, predicted: Array, sources: Sources = SOURCES) -
     pairs = [(name, others[0]) for name, others in near if len(others) == 1]
     if not pairs:
         return ""
-    one, other = (_quoted(name) for name in pairs[0])
+    left, right = (_quoted(name) for name in pairs[0])
     several = f" (such items: {len(pairs)})" if len(pairs) > 1 else ""
     return (
-        f"{one} in {sources.annotations} is {other} in {sources.predictions}: write them "
+        f"{left} in {sources.annotations} is {right} in {sources.predictions}: write them "
         f"alike{several}"
     )
 
@@ -146,9 +148,10 @@ def no_common_label(predicted: Array, labels: Array) -> PredictionError:
 def check_labels(
     predictions: xr.Dataset, labels: Array, consequence: str = " count as wrong"
 ) -> Ints:
-    """Return the codes of labels outside the label space: warn if some are, raise if all are.
+    """Return the codes of predicted labels that are outside the label space.
 
-    ``consequence`` completes the sentence of the warning.
+    Warn if there are such labels, and raise if all predicted labels are such. ``consequence``
+    completes the sentence of the warning.
     """
     vocabulary, code = predictions[LABEL].to_numpy(), predictions["label_code"].to_numpy()
     times = np.bincount(code[code >= 0], minlength=len(vocabulary))
@@ -175,13 +178,15 @@ def predicted_labels(predictions: xr.Dataset) -> Array:
 def common_items[Left: (xr.DataArray, xr.Dataset)](
     left: Left, predictions: xr.Dataset, on_missing: str
 ) -> tuple[Left, xr.Dataset]:
-    """Select the predictions of the items on the left side, in the same order."""
+    """Select the items that both have, in the order of ``left``; see `unlike_items` for errors."""
     arguments.one_of("on_missing", on_missing, ("raise", "drop"))
     items, predicted = left[ITEM].to_numpy(), predictions[ITEM].to_numpy()
-    again = pd.Index(predicted).duplicated()
-    if again.any():
+    repeated = pd.Index(predicted).duplicated()
+    if repeated.any():
         raise PredictionError(
-            "predictions", expected="each item once", found=f"{shown(list(predicted[again]))} again"
+            "predictions",
+            expected="each item once",
+            found=f"{shown(list(predicted[repeated]))} again",
         )
     place = tables.match(items, predicted)
     if np.array_equal(place, np.arange(len(predicted))):
@@ -190,7 +195,7 @@ def common_items[Left: (xr.DataArray, xr.Dataset)](
     if problem is not None:
         raise problem
     lacking = place < 0
-    if lacking.any():  # if none are lacking, avoid a copy of draws
+    if lacking.any():  # otherwise the selection would only copy the draws
         left = left.isel({ITEM: ~lacking})
     return left, predictions.isel({ITEM: place[~lacking]})
 
@@ -209,7 +214,7 @@ class Systems(NamedTuple):
 def systems_of(
     annotations: xr.Dataset, predictions: Any, on_missing: str = "raise", *, sets: bool = False
 ) -> Systems:
-    """Align predictions with the items of the annotations; predicted sets need ``sets``."""
+    """Align predictions with annotated items; predicted sets are an error unless ``sets``."""
     predictions = checked_predictions(predictions, sets=sets)
     places = xr.DataArray(
         np.arange(annotations.sizes[ITEM]), dims=ITEM, coords={ITEM: annotations[ITEM].to_numpy()}
@@ -220,35 +225,35 @@ def systems_of(
     return Systems(predictions[SYSTEM].to_numpy(), present, predictions)
 
 
-def said_by_systems(found: Systems, labels: Array) -> Ints:
+def labels_by_systems(systems: Systems, labels: Array) -> Ints:
     """Return the code of each system's predicted label: (item, system).
 
     Labels that annotators could not give have codes above the last label, so that they differ from
     all annotations. Items without predictions have the code -1.
     """
-    predictions = found.predictions
+    predictions = systems.predictions
     if "label_code" not in predictions or predictions.sizes[POSITION] != 1:
         kind = predictions.attrs["kind"]
         raise PredictionError(
             "predictions",
             expected="one label from each system and item",
             found=f'numbers (kind "{kind}")' if kind == "continuous" else f"lists (kind {kind!r})",
-            hint='Numbers: distance="squared". Lists: distance="jaccard" or "ranking"',
+            hint='For numbers use distance="squared", for lists distance="jaccard" or "ranking"',
         )
     vocabulary = predictions[LABEL].to_numpy()
     place = tables.match(vocabulary, labels)
     code = predictions["label_code"].transpose(ITEM, SYSTEM, POSITION).to_numpy()[..., 0]
     stray = check_labels(predictions, labels, " agree with nobody")
     place[stray] = len(labels) + np.arange(len(stray))
-    out = np.full((len(found.present), len(found.names)), -1, dtype=np.int64)
-    out[found.present] = place[code]
+    out = np.full((len(systems.present), len(systems.names)), -1, dtype=np.int64)
+    out[systems.present] = place[code]
     return out
 
 
-def numbers_by_systems(found: Systems) -> Floats:
+def numbers_by_systems(systems: Systems) -> Floats:
     """Return the number that each system predicts: (item, system); NaN without predictions."""
-    out = np.full((len(found.present), len(found.names)), np.nan)
-    out[found.present] = predicted_numbers(
-        found.predictions, hint='For labels without distances use distance="nominal"'
+    out = np.full((len(systems.present), len(systems.names)), np.nan)
+    out[systems.present] = predicted_numbers(
+        systems.predictions, hint='For labels without distances use distance="nominal"'
     ).to_numpy()
     return out

@@ -67,27 +67,27 @@ def annotations(
         Columns of the annotator's pool, the item's cluster (such as a patient), the item's stratum,
         and the number of the trial.
     kind : {"nominal", "ordinal", "continuous", "ranking", "set"}, optional
-        Kind of the labels. "set": an answer can contain several labels. The table has a row per
-        label, or a row per answer: text with ``separator=``, a list, or, without a column
-        ``label``, a column of 0 and 1 for each label (all columns that are not named here, or those
-        in ``labels=``). All rows of an annotator and item (and
-        trial, pool) are one answer. Blanks around labels are removed. If None the
-        kind is inferred (never "set"), and ``attrs["kind_source"]`` gives the reason: text is
-        nominal, whole numbers are ordinal (continuous if more than 20 differ), other numbers are
-        continuous.
+        Kind of the labels. "set": an answer can contain several labels. The table has a row for
+        each label, or a row for each answer, whose labels are a list, or text with ``separator=``.
+        If there is no column ``label``, each label has a column of 0 and 1; these are the columns
+        in ``labels=``, or all that are not named here. All rows with the same annotator, item,
+        trial and pool are one answer. Blanks around labels are removed. If None, the kind is
+        inferred (never "set"), and ``attrs["kind_source"]`` gives the reason: text is nominal,
+        whole numbers are ordinal (continuous if there are more than 20 different ones), other
+        numbers are continuous.
     labels : sequence, optional
         The whole label space, in order. Needed for ordinal labels in words, and to include unused
         labels.
     items : sequence or table, optional
         All items, if some have no annotation: for example ``pred["item"]``, if people labelled only
-        some of the items that a judge labelled. The panel's labels of the other items are then
+        some of the items that a judge labelled. The plausibilities of the other items are then
         learned from predictions (`dissensus.models.dirichlet`). Models of the truth accept such
-        items too, with ``predictions=``. With ``cluster=`` or ``stratum=``: a table with these
+        items too, with ``predictions=``. With ``cluster=`` or ``stratum=``, pass a table with these
         columns and the column of items; ``frame`` may have these columns too.
     separator : str, optional
         The text between the labels of a row, such as ";". For sets only.
     none : label, optional
-        The word in the table for an empty set, such as "none", in the same capitals. An empty list
+        The word for an empty set in the table, such as "none"; capitals must match. An empty list
         is an empty set too. An empty set is an answer; a missing label is an error. For sets only.
 
     Returns
@@ -120,17 +120,17 @@ def annotations(
         "item": item, "annotator": annotator, "label": label, "rank": rank, "trial": trial,
         "confidence": confidence, "pool": pool, "cluster": cluster, "stratum": stratum,
     }  # fmt: skip
-    every = None if items is None else _every_item(items, wanted)
+    all_items = None if items is None else _every_item(items, wanted)
     own = wanted
-    if every is not None and len(every) > 1:  # groups need not be in both tables
-        there = opened(frame)
-        own = {role: x for role, x in wanted.items() if role not in _OF_ITEMS or x in there}
+    if all_items is not None and len(all_items) > 1:  # clusters and strata may be in one table only
+        table = opened(frame)
+        own = {role: x for role, x in wanted.items() if role not in _OF_ITEMS or x in table}
     if isinstance(kind, str) and kind == "set":
         frame, labels = of_columns(frame, own, labels, none=none)
     column = columns(frame, own, needed=("item", "annotator", "label"), hint=_OTHER_FORMS)
     names = {role: str(name) for role, name in wanted.items() if name is not None}
     ranked = rank is not None
-    if isinstance(kind, str) and kind == "set":  # an array is refused below
+    if isinstance(kind, str) and kind == "set":  # other types are refused below
         if ranked:
             raise AnnotationError("rank", expected='None with kind="set"', found=brief(rank))
         space = None if labels is None else _space(labels)
@@ -138,34 +138,34 @@ def annotations(
         extra = {"member": ((LABEL, ELEMENT), answers.member), ELEMENT: answers.elements}
         attrs = {"kind": kind, "kind_source": "given", **answers.words}
         with relocated(lambda row: f"row {answers.first[row]}"):
-            return _assembled(answers.columns, names, answers.label, every, extra, attrs)
+            return _assembled(answers.columns, names, answers.label, all_items, extra, attrs)
     refuse_words(separator, none, "an answer")
     coded, kind, source = coded_labels(column["label"], names["label"], kind, labels, ranked)
-    return _assembled(column, names, coded, every, {}, {"kind": kind, "kind_source": source})
+    return _assembled(column, names, coded, all_items, {}, {"kind": kind, "kind_source": source})
 
 
 def _assembled(
     column: "dict[str, pd.Series[Any]]",
     names: dict[str, str],
     coded: tables.Encoded | Floats,
-    every: "dict[str, pd.Series[Any]] | None",
+    all_items: "dict[str, pd.Series[Any]] | None",
     extra: dict[str, Any],
     attrs: dict[str, str],
 ) -> xr.Dataset:
-    """Return the Dataset of columns, with further variables and coordinates.
+    """Return the Dataset of columns; ``extra`` has further variables and coordinates.
 
-    ``every`` has columns of all items, including items without a row.
+    ``all_items`` has the columns of all items, including items without a row.
     """
-    found = tables.encode(column["item"], names["item"])
-    if every is not None:
-        found = _among(found, every["item"], names["item"])
-    people = tables.encode(column["annotator"], names["annotator"])
+    items = tables.encode(column["item"], names["item"])
+    if all_items is not None:
+        items = _among(items, all_items["item"], names["item"])
+    annotators = tables.encode(column["annotator"], names["annotator"])
     variables: dict[str, Any] = {
-        "item_code": (ANNOTATION, found.codes),
-        "annotator_code": (ANNOTATION, people.codes),
+        "item_code": (ANNOTATION, items.codes),
+        "annotator_code": (ANNOTATION, annotators.codes),
         **{name: value for name, value in extra.items() if name != ELEMENT},
     }
-    coords = {ITEM: found.values, ANNOTATOR: people.values}
+    coords = {ITEM: items.values, ANNOTATOR: annotators.values}
     if ELEMENT in extra:
         coords[ELEMENT] = extra[ELEMENT]
     if isinstance(coded, tables.Encoded):
@@ -185,9 +185,9 @@ def _assembled(
         pools = grouped(column["pool"], names["pool"])
         variables["pool_code"], coords[POOL] = (ANNOTATION, pools.codes), pools.values
     for dim in (CLUSTER, STRATUM):
-        if dim in column or (every is not None and dim in every):
-            groups, among = _groups_of_items(column, every, dim, names, found)
-            variables[f"{dim}_code"] = (ITEM, _per_item(groups, among, names[dim]))
+        if dim in column or (all_items is not None and dim in all_items):
+            groups, items_of_rows = _groups_of_items(column, all_items, dim, names, items)
+            variables[f"{dim}_code"] = (ITEM, _per_item(groups, items_of_rows, names[dim]))
             coords[dim] = groups.values
     out = xr.Dataset(variables, coords=coords, attrs=attrs)
     check_annotations(out, names)
@@ -211,8 +211,8 @@ def coded_labels(
         )  # fmt: skip
     if kind is not None and ranked != (kind == "ranking"):
         expected = 'kind="ranking" together with rank=, the column of ranks'
-        found = f"kind={kind!r} and rank={'given' if ranked else None}"
-        raise AnnotationError("kind", expected=expected, found=found)
+        arguments = f"kind={kind!r} and rank={'given' if ranked else None}"
+        raise AnnotationError("kind", expected=expected, found=arguments)
     if kind == "continuous":
         if labels is not None:
             expected = 'None with kind="continuous"'
@@ -280,7 +280,7 @@ def _into(
             f"column {name!r}",
             where=f"row {row}",
             expected=f"one of labels= ({shown(list(space.values), 12)})",
-            found=f"{column.iloc[row]!r}; outside the label space are {shown(list(stray))}",
+            found=f"{column.iloc[row]!r}; labels outside the label space: {shown(list(stray))}",
             hint='If the labels are scores, use kind="continuous" without labels='
             if tables.are_fractions(encoded.values)
             else "",
@@ -291,22 +291,22 @@ def _into(
 def _space(labels: Sequence[Any]) -> tables.Encoded:
     """Encode the label space in the given order."""
     if isinstance(labels, set | frozenset) or not isinstance(labels, Iterable):
-        expected = "a list of labels in order (a set has none)"
-        found = f"{type(labels).__name__} {labels!r}"
-        raise AnnotationError("labels", expected=expected, found=found)
-    given = list(labels)
-    if not given:
+        expected = "a list of labels in order (a set has no order)"
+        description = f"{type(labels).__name__} {labels!r}"
+        raise AnnotationError("labels", expected=expected, found=description)
+    names = list(labels)
+    if not names:
         raise AnnotationError("labels", expected="None, or the labels in order", found="none")
     try:
-        space = tables.encode(pd.Series(given, dtype=object), "labels")
+        space = tables.encode(pd.Series(names, dtype=object), "labels")
     except AnnotationError as problem:
         # Rows are places in labels=; readers of files must not report them as lines of the file.
         where = problem.relocated("entry {}".format).where
         raise AnnotationError(
             "labels", where=where, expected=problem.expected, found=problem.found
         ) from problem
-    if len(space.values) != len(given):
-        raise AnnotationError("labels", expected="distinct labels", found=shown(given, 12))
+    if len(space.values) != len(names):
+        raise AnnotationError("labels", expected="distinct labels", found=shown(names, 12))
     return space
 
 
@@ -325,7 +325,7 @@ def whole_ranks(column: "pd.Series[Any]", name: str) -> Ints:
 
 
 def grouped(column: "pd.Series[Any]", name: str) -> tables.Encoded:
-    """Encode the names of groups, in order, without unused categories."""
+    """Encode the names of groups, sorted or in category order, without unused categories."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.cat.remove_unused_categories()
     return tables.encode(column, name, sort=True)
@@ -339,60 +339,62 @@ def _every_item(items: Any, wanted: Mapping[str, str | None]) -> "dict[str, pd.S
     """Return the column of all items, and their clusters and strata."""
     groups = {role: wanted[role] for role in _OF_ITEMS if wanted[role] is not None}
     if not isinstance(items, xr.Dataset) and is_table(items):
-        found = columns(items, {"item": wanted["item"], **groups}, source="items=")
-        names_of = tables.encode(found["item"], "items=")
-        for role, name in groups.items():  # before tables are joined: errors name the right row
-            said = f"items=: {name}"
-            _per_item(grouped(found[role], said), names_of, said)
-        return found
+        table = columns(items, {"item": wanted["item"], **groups}, source="items=")
+        names_of = tables.encode(table["item"], "items=")
+        # Check before tables are joined, so that errors name rows of this table.
+        for role, name in groups.items():
+            title = f"items=: {name}"
+            _per_item(grouped(table[role], title), names_of, title)
+        return table
     if isinstance(items, str | bytes | xr.Dataset) or not isinstance(items, Iterable):
         raise AnnotationError(
             "items=", expected="a sequence of names of items", found=brief(items),
-            hint='Of predictions: items=pred["item"]' if isinstance(items, xr.Dataset) else "",
+            hint='For the items of predictions use items=pred["item"]'
+            if isinstance(items, xr.Dataset) else "",
         )  # fmt: skip
     if groups:
         role, name = next(iter(groups.items()))
         raise AnnotationError(
             "items=", expected=f"a table with the columns {wanted['item']!r} and {name!r}, since "
             f"{role}= is given", found=type(items).__name__,
-            hint="Items without an annotation need this value too",
+            hint=f"Items without an annotation need a {role} too",
         )  # fmt: skip
     names = items if isinstance(items, pd.Index | pd.Series | np.ndarray) else list(items)
     names = [x.item() if isinstance(x, xr.DataArray) else x for x in names]
     return {"item": pd.Series(names)}
 
 
-def _among(found: tables.Encoded, items: "pd.Series[Any]", name: str) -> tables.Encoded:
-    """Return the items of the table as places among all items."""
-    every = tables.encode(items, "items=").values
-    place = tables.match(found.values, every)
+def _among(items: tables.Encoded, all_items: "pd.Series[Any]", name: str) -> tables.Encoded:
+    """Encode the items of the table as places in the list of all items."""
+    all_values = tables.encode(all_items, "items=").values
+    place = tables.match(items.values, all_values)
     if (place < 0).any():
-        odd = found.values[place < 0]
+        stray = items.values[place < 0]
         raise AnnotationError(
             "items=", expected=f"all items of the column {name!r}",
-            found=f"{len(odd)} of them missing: {shown(list(odd))}",
+            found=f"{len(stray)} of them missing: {shown(list(stray))}",
         )  # fmt: skip
-    return tables.Encoded(place[found.codes], every)
+    return tables.Encoded(place[items.codes], all_values)
 
 
 def _groups_of_items(
-    column: "dict[str, pd.Series[Any]]", every: "dict[str, pd.Series[Any]] | None", dim: str,
-    names: dict[str, str], found: tables.Encoded,
+    column: "dict[str, pd.Series[Any]]", all_items: "dict[str, pd.Series[Any]] | None", dim: str,
+    names: dict[str, str], items: tables.Encoded,
 ) -> tuple[tables.Encoded, tables.Encoded]:  # fmt: skip
-    """Return the groups in both tables, and the item of each.
+    """Return the group and the item of each row of both tables.
 
-    Rows of annotations come first, so that an error about a different group names the right row.
+    Rows of annotations are first, so that an error about an item in two groups names their row.
     """
     values, places = [], []
     if dim in column:
-        tables.present(column[dim], names[dim])  # before rows of two tables are numbered together
+        tables.present(column[dim], names[dim])  # errors name rows of this table
         values.append(column[dim])
-        places.append(found.codes)
-    if every is not None:  # its items are those of ``found``, in this order
-        values.append(every[dim])
-        places.append(tables.encode(every["item"], names["item"]).codes)
+        places.append(items.codes)
+    if all_items is not None:  # ``items`` has the same items in the same order
+        values.append(all_items[dim])
+        places.append(tables.encode(all_items["item"], names["item"]).codes)
     together = values[0] if len(values) == 1 else pd.concat(values, ignore_index=True)
-    return grouped(together, names[dim]), found._replace(codes=np.concatenate(places))
+    return grouped(together, names[dim]), items._replace(codes=np.concatenate(places))
 
 
 def _per_item(groups: tables.Encoded, items: tables.Encoded, name: str) -> Ints:

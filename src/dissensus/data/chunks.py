@@ -42,7 +42,7 @@ def chunked(annotations: xr.Dataset, items: int | None = None) -> xr.Dataset:
     Parameters
     ----------
     annotations : xarray.Dataset
-        From `dissensus.annotations` or another reader; in memory, or in other chunks.
+        From `dissensus.annotations` or another reader; in memory or in chunks.
     items : int, optional
         Number of items in a chunk; by default chunks have about 100,000 rows. Chunks of draws have
         fewer items: as many as fit into Dask's setting ``array.chunk-size``.
@@ -77,19 +77,19 @@ def chunked(annotations: xr.Dataset, items: int | None = None) -> xr.Dataset:
     rows = np.diff(np.searchsorted(code, edges))
     notes = {ITEM_CHUNKS: np.diff(edges).tolist(), ROW_CHUNKS: rows.tolist()}
     cut = annotations.chunk({ANNOTATION: -(-len(code) // len(rows))}).assign_attrs(notes)
-    return missed_if_lost(cut)
+    return with_fill_values(cut)
 
 
-def missed_if_lost(annotations: xr.Dataset) -> xr.Dataset:
-    """Set the fill value of Zarr to an invalid code, for chunks that are missing on disk.
+def with_fill_values(annotations: xr.Dataset) -> xr.Dataset:
+    """Set the fill value of Zarr to an invalid code, so that chunks missing on disk are detected.
 
     Zarr's default is 0, which is the code of the first label.
     """
     out = annotations.copy()
     for name, values in out.data_vars.items():
         if values.dims == (ANNOTATION,) and values.dtype.kind in "if":
-            nothing = -1 if values.dtype.kind == "i" else np.nan
-            out[name].encoding = {**values.encoding, "fill_value": nothing}
+            fill_value = -1 if values.dtype.kind == "i" else np.nan
+            out[name].encoding = {**values.encoding, "fill_value": fill_value}
     return out
 
 
@@ -129,8 +129,9 @@ def is_chunked(annotations: Any) -> bool:
 
 
 def by_item(annotations: xr.Dataset) -> xr.Dataset:
-    """Return annotations with chunks of whole items: those in the attributes, or new chunks.
+    """Return annotations in chunks of whole items.
 
+    The sizes of chunks in the attributes are used if they fit the data; else new chunks are made.
     New chunks have about as many items as the longest given chunk, and need all rows in memory.
     """
     n_items, n_rows = (annotations.sizes[dim] for dim in (ITEM, ANNOTATION))
@@ -143,8 +144,8 @@ def by_item(annotations: xr.Dataset) -> xr.Dataset:
 
 def _noted(annotations: xr.Dataset, name: str) -> list[int]:
     """Return the sizes of chunks in an attribute; files return a list of length 1 as a number."""
-    found = np.atleast_1d(annotations.attrs.get(name, []))
-    return [int(size) for size in found] if found.dtype.kind in "iu" else []
+    sizes = np.atleast_1d(annotations.attrs.get(name, []))
+    return [int(size) for size in sizes] if sizes.dtype.kind in "iu" else []
 
 
 def item_edges(annotations: xr.Dataset) -> list[int]:
@@ -176,13 +177,13 @@ class Frame(NamedTuple):
             names[STRATUM] = annotations[STRATUM].to_numpy()
             stratum = annotations["stratum_code"].to_numpy()
         own = {ITEM_CHUNKS, ROW_CHUNKS}
-        kept = {k: v for k, v in annotations.attrs.items() if k not in own}
-        return cls(names, columns, kept | {PART: 1}, stratum)
+        attrs = {k: v for k, v in annotations.attrs.items() if k not in own}
+        return cls(names, columns, attrs | {PART: 1}, stratum)
 
     def part(
         self, rows: Sequence[Array], items: Names, chunk: tuple[int, int], low: int
     ) -> xr.Dataset:
-        """Return the annotations of the given items, which are numbered from ``low``.
+        """Return the annotations of ``items``, whose first item has the number ``low``.
 
         ``rows`` are the columns of the chunk; ``chunk`` is its first item and the first item after
         it.
@@ -197,9 +198,9 @@ class Frame(NamedTuple):
                 found=f"items from {code.min()} to {code.max()}",
                 hint="Make new chunks: dx.chunked(annotations)",
             )
-        here = (code >= low) & (code < low + len(items))
-        values = {name: value[here] for name, value in values.items()}
-        values["item_code"] = code[here] - low
+        in_part = (code >= low) & (code < low + len(items))
+        values = {name: value[in_part] for name, value in values.items()}
+        values["item_code"] = code[in_part] - low
         data: dict[str, Any] = {name: (ANNOTATION, value) for name, value in values.items()}
         if self.stratum is not None:
             data["stratum_code"] = (ITEM, self.stratum[low : low + len(items)])
@@ -214,7 +215,7 @@ class Rows:
     """
 
     def __init__(self, columns: Sequence[Any]) -> None:
-        self.columns = alone(*columns)
+        self.columns = pruned(*columns)
 
     def read(self) -> tuple[Array, ...]:
         """Return the rows, column by column."""
@@ -239,7 +240,7 @@ class Chunk(NamedTuple):
 
     def check(self) -> None:
         """Raise unless the annotations follow the schema."""
-        place = f"of a chunk sorted by item, from item {brief(self.items[0].item())} on"
+        place = f"of the chunk (sorted by item) that begins with item {brief(self.items[0].item())}"
         with relocated(lambda row: f"row {row} {place}"):
             checked_annotations(self.read())
 
@@ -255,12 +256,12 @@ def chunks_of(annotations: xr.Dataset) -> list[Chunk]:
     ]
 
 
-def alone[Lazy](*lazy: Lazy) -> tuple[Lazy, ...]:
+def pruned[Lazy](*lazy: Lazy) -> tuple[Lazy, ...]:
     """Return collections without the tasks that they do not need."""
     import dask
 
-    found: tuple[Lazy, ...] = dask.optimize(*lazy)
-    return found
+    optimized: tuple[Lazy, ...] = dask.optimize(*lazy)
+    return optimized
 
 
 def new_store(store: Any) -> Path:
@@ -272,8 +273,10 @@ def new_store(store: Any) -> Path:
         raise ArgumentError("store", expected="a path", found=brief(store)) from problem
     if taken:
         hint = "To open an existing store: dx.read_annotations(path)"
-        found = f"something at {brief(str(place))}"
-        raise ArgumentError("store", expected="a path that does not exist", found=found, hint=hint)
+        description = f"a file or folder {brief(str(place))}"
+        raise ArgumentError(
+            "store", expected="a path that does not exist", found=description, hint=hint
+        )
     return place
 
 
@@ -283,7 +286,7 @@ def stored(annotations: xr.Dataset, store: Path) -> xr.Dataset:
     The store gets its final name only when it is complete.
     """
     store.parent.mkdir(parents=True, exist_ok=True)
-    replace(store, partial(_write, missed_if_lost(annotations)), overwrite=False)
+    replace(store, partial(_write, with_fill_values(annotations)), overwrite=False)
     return opened(store)
 
 

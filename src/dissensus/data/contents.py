@@ -33,7 +33,7 @@ def annotation_contents(annotations: xr.Dataset) -> dict[str, Any]:
     >>> found["annotators_per_item"], found["labels"]
     ({'min': 2, 'median': 2.0, 'max': 2}, {'x': 1, 'y': 1})
     """
-    # Repeated labels, and the rows of a ranking, are by one annotator.
+    # An annotator with several rows of an item, such as a ranking, counts once.
     per_item = voices_per(annotations, ITEM)
     out: dict[str, Any] = {
         "kind": annotations.attrs["kind"],
@@ -62,7 +62,7 @@ def annotation_contents(annotations: xr.Dataset) -> dict[str, Any]:
 
 
 def answers_with(annotations: xr.Dataset) -> dict[Any, int]:
-    """Return how many answers contain each label, of sets.
+    """Return the number of answers that contain each label, for annotations of kind "set".
 
     >>> import dissensus as dx
     >>> rows = {"item": [1, 1], "annotator": list("ab"), "label": ["joy", "joy;love"]}
@@ -105,7 +105,7 @@ def vote_contents(votes: xr.Dataset) -> dict[str, Any]:
 def prediction_contents(annotations: xr.Dataset, predictions: xr.Dataset) -> dict[str, Any]:
     """Return counts of predictions, and of items and labels that are not in the annotations."""
     annotated, predicted = (data[ITEM].to_numpy() for data in (annotations, predictions))
-    # Whole numbers are read as labels; if the annotations are scores, they are scores too.
+    # Predicted whole numbers are read as labels. If the annotations are scores, they are scores.
     numeric = annotations.attrs["kind"] == "continuous" and has_numbers(predictions)
     out: dict[str, Any] = {
         "kind": "continuous" if numeric else predictions.attrs["kind"],
@@ -130,18 +130,18 @@ _SEPARATORS: Final = ";|,"
 _SHOWN: Final = 6
 
 
-def label_doubts(annotations: xr.Dataset) -> list[str]:
+def label_warnings(annotations: xr.Dataset) -> list[str]:
     """Describe probable mistakes in labels, with remedies.
 
-    Such labels change all results silently, because each is a label of its own.
+    Such labels change all results silently, because each counts as a separate label.
 
     Examples
     --------
     >>> import dissensus as dx
     >>> ann = dx.annotations({"item": [1, 1, 2, 2], "annotator": list("abab"),
     ...                       "label": ["yes", "no", "yes;no", "Yes"]})
-    >>> for doubt in label_doubts(ann):
-    ...     print(doubt)
+    >>> for warning in label_warnings(ann):
+    ...     print(warning)
     Labels that join others (rows): 'yes;no' (1). Each counts as a label of its own. ...
     Labels that differ only in capitals or blanks (rows): 'Yes' (1), 'yes' (1). They count as ...
     """
@@ -178,7 +178,7 @@ def label_doubts(annotations: xr.Dataset) -> list[str]:
     return out
 
 
-def name_doubts(data: xr.Dataset, predictions: xr.Dataset | None = None) -> list[str]:
+def name_warnings(data: xr.Dataset, predictions: xr.Dataset | None = None) -> list[str]:
     """Describe names of items, annotators and systems that look like two spellings of one name.
 
     ``data`` are annotations, or votes on pairs, in which systems have names too.
@@ -188,7 +188,7 @@ def name_doubts(data: xr.Dataset, predictions: xr.Dataset | None = None) -> list
     >>> import dissensus as dx
     >>> ann = dx.annotations({"item": [1, 1, 1], "annotator": ["ann", "bob", "Ann "],
     ...                       "label": list("xyx")})
-    >>> name_doubts(ann)
+    >>> name_warnings(ann)
     ["Annotators that differ only in capitals or blanks: 'ann', 'Ann '. They count ..."]
     """
     out = []
@@ -230,19 +230,21 @@ def _far_number(annotations: xr.Dataset) -> str:
         rows = names[annotations["label_code"].to_numpy()]
     values = np.unique(rows)
     for ends in (values[::-1], values):
-        codes = list(takewhile(lambda one: _MISSING.match(f"{one:g}"), ends[:_CODES].tolist()))
+        codes = list(takewhile(lambda code: _MISSING.match(f"{code:g}"), ends[:_CODES].tolist()))
         others = ends[len(codes) :]
         if not codes or not len(others):
             continue
         low, high = others.min(), others.max()
         if min(abs(codes[-1] - low), abs(codes[-1] - high)) > _APART * max(high - low, 1):
-            named = listed([f"{one:g}" for one in codes])
-            one = len(codes) == 1
+            named = listed([f"{code:g}" for code in codes])
+            single = len(codes) == 1
+            missing = (
+                "it stands for a missing answer" if single else "they stand for missing answers"
+            )
             return (
-                f"{named} {'is' if one else 'are'} far from all other numbers ({low:g} to "
-                f"{high:g}; such rows: {np.isin(rows, codes).sum():,}). If "
-                f"{'it stands for a missing answer' if one else 'they stand for missing answers'}, "
-                "remove such rows"
+                f"{named} {'is' if single else 'are'} far from all other numbers ({low:g} to "
+                f"{high:g}; such rows: {np.isin(rows, codes).sum():,}). If {missing}, remove "
+                "such rows"
             )
     return ""
 
@@ -257,7 +259,7 @@ _MANY: Final = 20
 
 
 def _slips(rows: Mapping[str, int]) -> list[str]:
-    """Return labels that were given once and look like slips of a frequent label, with that label.
+    """Return labels that were given once and resemble a frequent label, with that label.
 
     >>> _slips({"magenta": 40, "ochre": 38, "maenta": 1, "ocher": 1, "mgaenta": 1, "item2": 1})
     ["'maenta' (like 'magenta')", "'mgaenta' (like 'magenta')"]
@@ -267,16 +269,17 @@ def _slips(rows: Mapping[str, int]) -> list[str]:
     often = [name for name, n in rows.items() if n >= _MANY]
     out = []
     for name in (name for name, n in rows.items() if n == 1 and len(name) >= _LONG_ENOUGH):
-        like = next((one for one in often if _is_slip(name, one)), None)
+        like = next((frequent for frequent in often if _is_slip(name, frequent)), None)
         if like is not None:
             out.append(f"{name!r} (like {like!r})")
     return out
 
 
 def _is_slip(name: str, like: str) -> bool:
-    """Return whether a small letter inside a word is missing or extra, or two are exchanged.
+    """Return whether a small letter is missing or added, or two neighbours are exchanged.
 
-    At the ends of words other letters make other words: cats, atypical, stage III.
+    The first and the last letter must be equal, because a change there often makes another word:
+    cat and cats, typical and atypical, stage II and stage III.
     """
     if name[0] != like[0] or name[-1] != like[-1]:
         return False
@@ -292,21 +295,23 @@ def _is_slip(name: str, like: str) -> bool:
     return second == first + 1 and exchanged and name[first : second + 1].islower()
 
 
-def probability_doubt(predictions: xr.Dataset) -> str:
-    """Warn in words if most scores are probabilities but some are not; else return "".
+def probability_warning(predictions: xr.Dataset) -> str:
+    """Return a warning if at least half of the rows of scores are probabilities, but not all.
+
+    Otherwise return "".
 
     Examples
     --------
     >>> import dissensus as dx
     >>> given = {"item": [1, 2, 3], "system": ["m"] * 3, "x": [0.6, 0.5, 0.9], "y": [0.4, 0.5, 0.1]}
-    >>> probability_doubt(dx.predictions(given))
+    >>> probability_warning(dx.predictions(given))
     ''
     """
     if "score" not in predictions or LABEL not in predictions.coords:
         return ""
     score = predictions["score"].transpose(ITEM, SYSTEM, POSITION).to_numpy()
     right = rows_of_probabilities(predictions)
-    wrong = ~right & (np.isfinite(score).sum(axis=-1) > 1)  # one number is a confidence
+    wrong = ~right & (np.isfinite(score).sum(axis=-1) > 1)  # a single score is a confidence
     if not wrong.any() or right.mean() < _MOSTLY:
         return ""
     item, system = np.argwhere(wrong)[0]
@@ -326,7 +331,7 @@ _ALMOST_ALL: Final = 0.95
 
 
 def _single_labels(annotations: xr.Dataset) -> list[str]:
-    """Return a warning in words if nearly all answers have exactly one label."""
+    """Return a warning if nearly all answers have exactly one label."""
     answer, n_labels = annotations["label_code"].to_numpy(), annotations["member"].shape[1]
     single = annotations["member"].to_numpy().sum(axis=1) == 1
     share = float(single[answer].mean()) if len(answer) else 0.0
@@ -344,7 +349,7 @@ _FEW: Final = 20
 
 
 def _empty_words(annotations: xr.Dataset) -> list[str]:
-    """Describe labels of sets, such as 'none', that are never given together with others."""
+    """Return warnings of labels of sets, such as 'none', that are never given with others."""
     member = annotations["member"].to_numpy()
     several = member[member.sum(axis=1) > 1].any(axis=0)
     names = annotations[ELEMENT].to_numpy()[~several].tolist()
@@ -371,20 +376,22 @@ def _joins_others(name: str, names: Collection[str]) -> bool:
     """Return whether the parts of a label are labels themselves."""
     known = {folded(other) for other in names}
     parts = (name.split(mark) for mark in _SEPARATORS if mark in name)
-    return any(all(folded(part) in known for part in some) for some in parts)
+    return any(all(folded(part) in known for part in pieces) for pieces in parts)
 
 
 def respelled(names: Iterable[Any]) -> list[Any]:
-    """Return the names that differ from another one only in capitals or blanks."""
+    """Return the names that differ from another name only in capitals or blanks."""
     spellings: dict[str, list[Any]] = {}
     for name in names:
         spellings.setdefault(folded(name), []).append(name)
     return [name for group in spellings.values() if len(group) > 1 for name in group]
 
 
-def doubts(annotations: xr.Dataset, predictions: xr.Dataset | None = None) -> list[str]:
+def annotation_warnings(
+    annotations: xr.Dataset, predictions: xr.Dataset | None = None
+) -> list[str]:
     """Describe probable mistakes in annotations, with remedies."""
-    out = label_doubts(annotations) + name_doubts(annotations, predictions)
+    out = label_warnings(annotations) + name_warnings(annotations, predictions)
     kind, source = (annotations.attrs[name] for name in ("kind", "kind_source"))
     if "label_code" in annotations:
         names = annotations[LABEL].to_numpy()
@@ -411,7 +418,7 @@ def doubts(annotations: xr.Dataset, predictions: xr.Dataset | None = None) -> li
 def left_out(
     annotations: xr.Dataset, predictions: xr.Dataset, sources: Sources = SOURCES
 ) -> list[str]:
-    """Return which items `on_missing="drop"` leaves out."""
+    """Describe the items that ``on_missing="drop"`` leaves out."""
     items, predicted = (data[ITEM].to_numpy() for data in (annotations, predictions))
     alone = items_on_one_side(items, predicted)
     out = []
@@ -424,12 +431,12 @@ def left_out(
 
 
 def _without(names: Array, others: Array) -> list[Any]:
-    found: list[Any] = names[tables.match(names, others) < 0].tolist()
-    return found
+    missing: list[Any] = names[tables.match(names, others) < 0].tolist()
+    return missing
 
 
 def _outside(annotations: xr.Dataset, predictions: xr.Dataset, code: Ints) -> dict[Any, int]:
-    """Count labels that annotators could not have given."""
+    """Count the predictions of each label outside the label space."""
     if LABEL not in annotations.coords:
         return {}
     known = _label_space(annotations)
@@ -446,9 +453,9 @@ def _label_space(annotations: xr.Dataset) -> Array:
 
 
 def _quartiles(values: xr.DataArray) -> dict[str, float]:
-    given = values.to_numpy()
-    found = np.quantile(given[~np.isnan(given)], list(_QUARTILES.values()))
-    return dict(zip(_QUARTILES, found.tolist(), strict=True))
+    numbers = values.to_numpy()
+    quantiles = np.quantile(numbers[~np.isnan(numbers)], list(_QUARTILES.values()))
+    return dict(zip(_QUARTILES, quantiles.tolist(), strict=True))
 
 
 def _spread(counts: Ints) -> dict[str, float]:

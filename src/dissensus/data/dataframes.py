@@ -14,7 +14,7 @@ from dissensus.data.sets import joined
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, shown
 
-_BESIDE = ("rank", "confidence", "trial")
+_OPTIONAL = ("rank", "confidence", "trial")
 """Further variables of an annotation."""
 
 
@@ -33,15 +33,15 @@ def to_dataframe(data: Any) -> pd.DataFrame:
         row per item, system and listed label, with the rank; for sets, one row per item and system,
         with the set as text. Columns are those that
         `dissensus.annotations` and `dissensus.predictions` read. Ordered labels are an ordered
-        categorical, which keeps their order. For other labels pass ``kind=`` and ``labels=`` again
-        when reading the table, which does not contain unused labels; and for sets ``separator=``
-        and ``none=``, which are attributes. For votes, one row per vote. For draws, one row per
-        chain, draw and place, and one column per variable.
+        categorical, which keeps their order. The table does not contain the kind of other labels,
+        or unused labels: pass ``kind=`` and ``labels=`` again when you read it. For sets pass the
+        attributes ``separator`` and ``none`` too. For votes, one row per vote. For draws, one row
+        per chain, draw and further coordinate (such as item), and one column per variable.
 
     Raises
     ------
     ArgumentError
-        For other data. For tables of an evaluation or a fit, use `dissensus.summary`.
+        If the data are something else. For an evaluation or a fit, use `dissensus.summary`.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def _of_annotations(data: xr.Dataset) -> pd.DataFrame:
                 out[dim] = pd.Categorical.from_codes(rows, pd.Index(names), ordered=True)
         elif dim == LABEL:
             out[LABEL] = data["value"].to_numpy()
-    return pd.DataFrame(out | {name: data[name].to_numpy() for name in _BESIDE if name in data})
+    return pd.DataFrame(out | {name: data[name].to_numpy() for name in _OPTIONAL if name in data})
 
 
 def _of_votes(data: xr.Dataset) -> pd.DataFrame:
@@ -132,10 +132,12 @@ def _of_sets(data: xr.Dataset, code: Any) -> pd.DataFrame:
 
 
 def _of_draws(data: xr.DataArray | xr.Dataset) -> pd.DataFrame:
-    """Write a row for each chain, draw and place."""
+    """Write a row for each chain, draw and further coordinate."""
     if isinstance(data, xr.DataArray):
         data = data.to_dataset(name=data.name or "value")
-    kept = data[[name for name, one in data.data_vars.items() if set(SAMPLE) <= set(one.dims)]]
-    order = [*SAMPLE, *(dim for dim in kept.dims if dim not in SAMPLE)]
-    found: pd.DataFrame = kept.compute().to_dataframe(dim_order=order).reset_index()
-    return found
+    drawn = data[
+        [name for name, variable in data.data_vars.items() if set(SAMPLE) <= set(variable.dims)]
+    ]
+    order = [*SAMPLE, *(dim for dim in drawn.dims if dim not in SAMPLE)]
+    table: pd.DataFrame = drawn.compute().to_dataframe(dim_order=order).reset_index()
+    return table

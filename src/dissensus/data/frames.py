@@ -21,8 +21,8 @@ def is_table(value: Any) -> bool:
         return True
     if type(value).__module__.partition(".")[0] == "datasets":
         return True
-    found = nw.from_native(value, pass_through=True)
-    return isinstance(found, nw.DataFrame | nw.LazyFrame)
+    frame = nw.from_native(value, pass_through=True)
+    return isinstance(frame, nw.DataFrame | nw.LazyFrame)
 
 
 def is_rows(frame: Any) -> bool:
@@ -42,7 +42,7 @@ def _of_rows(rows: Sequence[Any], error: type[AnnotationError]) -> dict[str, lis
 
 
 def of_hub(data: Any, error: type[AnnotationError]) -> dict[str, pd.Series[Any]]:
-    """Return the columns of a `Dataset` of Hugging Face; classes by their names."""
+    """Return the columns of a `Dataset` of Hugging Face, with the names of classes."""
     if isinstance(data, Mapping):
         raise error(
             "the table", expected="one data set", found=f"the splits {shown(list(data))}",
@@ -77,8 +77,8 @@ def columns(
 ) -> dict[str, pd.Series[Any]]:
     """Return the wanted columns of a table by role, with a new index 0, 1, 2, ....
 
-    Roles with the name None are left out, unless they are ``needed``. ``source`` is the argument,
-    for the message, where there are two tables; ``hint`` is for tables of another form.
+    Roles with the name None are left out, or are an error if they are ``needed``. ``source`` is the
+    argument of the table, for messages; ``hint`` is advice about tables of another form.
     """
     names = {role: str(name) for role, name in wanted.items() if name is not None}
     for role in needed:
@@ -149,21 +149,22 @@ def require_columns(
     likely = {role: _likely(role, name, free) for role, name in missing.items()}
     if len(missing) == len(free) == 1 and missing.keys() & _SYNONYMS.keys():
         likely = dict.fromkeys(missing, free[0])
-    one = len(missing) == 1
+    single = len(missing) == 1
     advice = ", ".join(f"{role}={near!r}" if near else f"{role}=" for role, near in likely.items())
-    subject = f"column{'' if one else 's'} {', '.join(map(repr, missing.values()))}"
+    subject = f"column{'' if single else 's'} {', '.join(map(repr, missing.values()))}"
     other_form = hint and any(not near for role, near in likely.items() if role in _HAVE_FORMS)
     raise error(
         f"{source}: {subject}" if source else subject,
-        expected=f"{'a column of this name' if one else 'columns of these names'} to read as "
+        expected=f"{'a column of this name' if single else 'columns of these names'} to read as "
         f"{', '.join(missing)}",
         found=f"the columns {shown(columns, 12)}" if columns else "no columns",
-        hint=f"Name {'it' if one else 'them'} with {advice}" + (f". {hint}" if other_form else ""),
+        hint=f"Name {'it' if single else 'them'} with {advice}"
+        + (f". {hint}" if other_form else ""),
     )
 
 
 def _likely(role: str, name: str, columns: Sequence[str]) -> str:
-    """Return the one column that resembles a name, or that has a usual name of a role."""
+    """Return the column that resembles a name, or the only one with a usual name of the role."""
     words = _SYNONYMS.get(role, role).split()
     usual = [column for column in columns if _stem(column) in words]
     return resembling(name, columns) or (usual[0] if len(usual) == 1 else "")
@@ -229,8 +230,8 @@ def _column(name: str, values: Any, error: type[AnnotationError]) -> pd.Series[A
         return values.reset_index(drop=True)
     if isinstance(values, np.ndarray | pd.Index | pd.api.extensions.ExtensionArray):
         if values.ndim != 1:
-            found = f"the shape {values.shape}"
-            raise error(f"column {name!r}", expected="one dimension", found=found)
+            shape = f"the shape {values.shape}"
+            raise error(f"column {name!r}", expected="one dimension", found=shape)
         if isinstance(values, np.ma.MaskedArray):  # conversion to an array would lose the mask
             return _objects(values.tolist())
         return pd.Series(values)
@@ -260,8 +261,8 @@ def _from_frame(frame: Any, error: type[AnnotationError]) -> Mapping[str, pd.Ser
         ) from problem
     except DuplicateError as problem:
         doubled = re.findall(r"- (.+) \d+ times", str(problem))
-        found = f"{' and '.join(doubled)} more than once" if doubled else str(problem)
-        raise error("the table", expected="distinct column names", found=found) from problem
+        description = f"{' and '.join(doubled)} more than once" if doubled else str(problem)
+        raise error("the table", expected="distinct column names", found=description) from problem
     require_distinct([str(name) for name in table.columns], error)
     return _Columns(table)
 

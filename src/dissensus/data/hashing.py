@@ -17,13 +17,13 @@ def data_hash(data: xr.Dataset) -> str:
     Storage in a file may change the width of numbers and text and the order of variables, which the
     hash ignores.
     """
-    said = [str(data.attrs.get(name, "")) for name in ("kind", "kind_source")]
-    found = hashlib.sha256(repr(said).encode())
+    attributes = [str(data.attrs.get(name, "")) for name in ("kind", "kind_source")]
+    digest = hashlib.sha256(repr(attributes).encode())
     for name in sorted(map(str, data.variables)):
         values = data.variables[name]
-        found.update(f"\0{name}\0{values.dims}\0{values.shape}\0".encode())
-        found.update(in_bytes(values.to_numpy()))
-    return f"sha256:{found.hexdigest()}"
+        digest.update(f"\0{name}\0{values.dims}\0{values.shape}\0".encode())
+        digest.update(in_bytes(values.to_numpy()))
+    return f"sha256:{digest.hexdigest()}"
 
 
 def in_bytes(values: Any) -> bytes:
@@ -41,7 +41,7 @@ def in_bytes(values: Any) -> bytes:
     if kind in "mM":
         return values.astype(f"<{kind}8[ns]").tobytes()
     # Start with the length: otherwise ("ab", "c") and ("a", "bc") would be equal.
-    texts = (str(one).encode("utf-8", "surrogatepass") for one in values.ravel())
+    texts = (str(cell).encode("utf-8", "surrogatepass") for cell in values.ravel())
     return b"".join(len(text).to_bytes(8, "little") + text for text in texts)
 
 
@@ -50,18 +50,20 @@ def contents_hash(value: Any) -> str:
 
     Datasets are left out; use `data_hash` for these.
 
-    >>> one, two = {"x": np.arange(3), "y": [1, None]}, {"x": np.arange(3), "y": [2, None]}
-    >>> contents_hash(one) == contents_hash(dict(one)), contents_hash(one) == contents_hash(two)
-    (True, False)
+    >>> first, second = {"x": np.arange(3), "y": [1, None]}, {"x": np.arange(3), "y": [2, None]}
+    >>> contents_hash(first) == contents_hash(dict(first))
+    True
+    >>> contents_hash(first) == contents_hash(second)
+    False
     """
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for piece in pieces(value):
         if isinstance(piece, np.ndarray):
-            found.update(f"\0{piece.shape}{piece.dtype.kind}\0".encode())
-            found.update(in_bytes(piece))
+            digest.update(f"\0{piece.shape}{piece.dtype.kind}\0".encode())
+            digest.update(in_bytes(piece))
         else:
-            found.update(f"\0{piece!r}".encode())
-    return f"sha256:{found.hexdigest()}"
+            digest.update(f"\0{piece!r}".encode())
+    return f"sha256:{digest.hexdigest()}"
 
 
 def pieces(value: Any) -> Iterator[Any]:
@@ -76,12 +78,12 @@ def pieces(value: Any) -> Iterator[Any]:
         yield str(value.dims)
         yield value.to_numpy()
     elif isinstance(value, Mapping):
-        for name, one in value.items():
+        for name, part in value.items():
             yield name
-            yield from pieces(one)
+            yield from pieces(part)
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from pieces(one)
+        for part in value:
+            yield from pieces(part)
     elif is_dataclass(value):
         for field in fields(value):
             yield from pieces(getattr(value, field.name))

@@ -34,12 +34,12 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
         raise ArgumentError(
             "truth", expected="labels of items of the annotations",
             found=f"other items: {shown(list(names[place < 0]))}",
-            hint="Leave them out, or name all items when the annotations are read: items=",
+            hint="Leave these items out, or read the annotations with items=, a list of all items",
         )  # fmt: skip
-    again = pd.Index(place).duplicated()
-    if again.any():
-        found = f"several for {shown(list(names[again]))}"
-        raise ArgumentError("truth", expected="one label for each item", found=found)
+    repeated = pd.Index(place).duplicated()
+    if repeated.any():
+        description = f"several for {shown(list(names[repeated]))}"
+        raise ArgumentError("truth", expected="one label for each item", found=description)
     known = ~pd.isna(values)
     code = _codes(values[known], labels)
     if (code < 0).any():
@@ -54,10 +54,10 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
 
 
 def require_informed(posterior: xr.Dataset, place: Ints, argument: str = "truth") -> None:
-    """Raise if the truth of an item at these places follows from the prevalence only.
+    """Raise if the truth of an item at these places depends on the prevalence only.
 
-    With correlated errors predictions are not evidence of the truth in the fit. In each draw, the
-    truth of items without labels is then the prevalence.
+    In a fit with correlated errors, predictions are not evidence of the truth. The posterior of the
+    truth of an item without labels is then the prevalence, in each draw.
     """
     if "error_correlation" not in posterior or "prevalence" not in posterior:
         return
@@ -92,33 +92,33 @@ def recorded(truth: Any) -> Any:
 def codes_of_all(truth: Any, items: Names, labels: Names, *, closed: bool) -> Ints:
     """Return the code of each item's true label; every item must have one.
 
-    ``truth`` is by place or by name, see `weights.by_item`. If not ``closed``, the code of other
-    labels is -1.
+    ``truth`` is by place or by name, see `weights.by_item`. Labels outside the label space are an
+    error if ``closed``; otherwise their code is -1.
     """
     if isinstance(truth, str | bytes | set | frozenset | xr.Dataset | xr.DataTree):
         raise ArgumentError("truth", expected="a label for each item", found=brief(truth))
-    given = by_item(truth, items, "truth", "label")
-    missing = pd.isna(given)
+    true_labels = by_item(truth, items, "truth", "label")
+    missing = pd.isna(true_labels)
     if missing.any():
         lacking = shown(list(items[missing]))
         raise ArgumentError("truth", expected="a label for every item", found=f"none for {lacking}")
-    code = _codes(given, labels)
+    code = _codes(true_labels, labels)
     outside = code < 0
     if closed and outside.any():
         raise ArgumentError(
             "truth",
             where=f"item {shown([items[outside][0]])}",
             expected=f"one of the labels {shown(list(labels))}",
-            found=shown(list(given[outside][:1])),
+            found=shown(list(true_labels[outside][:1])),
             hint="For unused labels, read the annotations with labels=[...], the whole label space",
         )
     return code
 
 
-def _codes(given: Names, labels: Names) -> Ints:
+def _codes(true_labels: Names, labels: Names) -> Ints:
     """Return the codes of labels, -1 outside the label space; true and false are 1 and 0."""
     try:
-        values = np.array(given.tolist())
+        values = np.array(true_labels.tolist())
         values = values.astype(np.int64) if values.dtype.kind == "b" else values
         return tables.match(values, labels)
     except (TypeError, ValueError) as problem:  # such as lists

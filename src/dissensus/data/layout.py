@@ -1,4 +1,4 @@
-"""Labels laid out by item and place, as PyMC models of a latent truth hold them."""
+"""Labels laid out by item and place, as in PyMC models of a latent truth."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LABELS: Final = "label_code"
 EMPTY: Final = -1
 """The code at a place without a label."""
 EVERYBODY: Final = "all annotators"
-"""The name of annotators who are one respondent."""
+"""The name of the respondent in models in which all annotators are one respondent."""
 PAIRED: Final = "a label and its respondent, or -1 for both, at each place of an item"
 
 
@@ -31,7 +31,7 @@ def by_place(item: Ints, n_items: int, values: Array, empty: float = EMPTY) -> A
 
 
 def filled(respondents: Ints, labels: Ints) -> tuple[Ints, Ints]:
-    """Return items and places of labels; raise if a label or a respondent lacks the other."""
+    """Return the item and place of each label; raise if it has no respondent, or the reverse."""
     if ((respondents < 0) != (labels < 0)).any():
         raise ArgumentError("labels", expected=PAIRED, found="one without the other")
     item, place = np.nonzero(respondents >= 0)

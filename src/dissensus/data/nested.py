@@ -107,9 +107,7 @@ def _blocks(item: Any, annotator: Any, blocks: Any) -> Iterator[tuple[Any, int]]
                 expected="each label once in a ranking",
                 found=f"{block!r} after {seen[: -len(named)]!r}",
             )
-        if isinstance(
-            block, Set
-        ):  # a set has no order: sort, so that rows are the same in every run
+        if isinstance(block, Set):  # sets have no order: sort, so that rows are reproducible
             named.sort(key=repr)
         yield from ((label, rank) for label in named)
 
@@ -140,8 +138,8 @@ def from_matrix(
     Parameters
     ----------
     matrix : two-dimensional array or dataframe
-        Missing labels are NaN, None or NA. The index of a pandas frame has the names of items, the
-        columns have the names of annotators; otherwise both are numbered from 0.
+        Missing labels are NaN, None or NA. The items are named by the index of a pandas frame, and
+        the annotators by the columns of a dataframe; without names they are numbered from 0.
     kind, labels
         As in `annotations`.
 
@@ -184,32 +182,32 @@ def _as_pandas(matrix: Any) -> pd.DataFrame:
     elif isinstance(matrix, Sequence):
         # As objects, so that NumPy does not convert the 1 in [[1, "a"]] to text.
         frame = _from_array(np.array(matrix, dtype=object))
-    elif isinstance(matrix, xr.Dataset):  # also a mapping, but of variables
+    elif isinstance(matrix, xr.Dataset):  # a Dataset is a mapping too, but of variables
         expected = "a two-dimensional array or dataframe"
         raise AnnotationError("matrix", expected=expected, found="an xarray.Dataset")
     else:
         frame = pd.DataFrame(dict(opened(matrix)))
     if frame.size == 0:
-        found = f"the shape {frame.shape}"
-        raise AnnotationError("matrix", expected="at least one label", found=found)
+        description = f"the shape {frame.shape}"
+        raise AnnotationError("matrix", expected="at least one label", found=description)
     for side, index in (("row", frame.index), ("column", frame.columns)):
         if index.has_duplicates:
-            found = f"{shown(list(index[index.duplicated()]))} more than once"
-            raise AnnotationError(f"{side} names", expected="distinct names", found=found)
+            description = f"{shown(list(index[index.duplicated()]))} more than once"
+            raise AnnotationError(f"{side} names", expected="distinct names", found=description)
     return frame
 
 
 def _from_array(array: Any) -> pd.DataFrame:
     if array.ndim != 2:
-        expected, found = "two dimensions, items by annotators", f"the shape {array.shape}"
-        raise AnnotationError("matrix", expected=expected, found=found)
+        expected, shape = "two dimensions, items by annotators", f"the shape {array.shape}"
+        raise AnnotationError("matrix", expected=expected, found=shape)
     return pd.DataFrame(array.to_pandas() if isinstance(array, xr.DataArray) else array)
 
 
 def _blank(frame: pd.DataFrame) -> Flags:
     try:
         return frame.isna().to_numpy()
-    except InvalidOperation:  # pandas compares decimals, some of which raise
+    except InvalidOperation:  # pandas compares cells, and Decimal("sNaN") cannot be compared
         return np.stack([tables.missing(frame.iloc[:, j]) for j in range(frame.shape[1])], axis=1)
 
 

@@ -160,25 +160,27 @@ def _outcomes(
 ) -> Ints:  # fmt: skip
     """Return the outcome of each vote, or raise if a word has no outcome or several."""
     known = {_name(name): code for code, name in enumerate(systems.tolist())}
-    said = [_name(value) for value in won.values.tolist()]
+    winner_words = [_name(value) for value in won.values.tolist()]
     taken: dict[str, str] = {}
-    for side, some in words.items():
-        for word in map(_name, some):
-            if taken.setdefault(word, side) != side and word in said:
+    for side, side_words in words.items():
+        for word in map(_name, side_words):
+            if taken.setdefault(word, side) != side and word in winner_words:
                 raise AnnotationError(
                     f"column {column!r}", expected="words with one meaning",
                     found=f"{word!r}, for {taken[word]} as well as for {side}",
                     hint="Rename the column of a side, or choose other words for ties=",
                 )  # fmt: skip
-    both = sorted(known.keys() & taken.keys() & set(said))
+    both = sorted(known.keys() & taken.keys() & set(winner_words))
     if both:
         raise AnnotationError(
             f"column {column!r}", expected="words with one meaning",
             found=f"{shown(both)}: a system, and a word for a side or a tie",
             hint="Rename the system" if taken[both[0]] != _TIE else "Name the tie with ties=",
         )  # fmt: skip
-    place = np.array([OUTCOMES.index(taken[word]) if word in taken else -1 for word in said])
-    named = np.array([known.get(word, -1) for word in said])
+    place = np.array(
+        [OUTCOMES.index(taken[word]) if word in taken else -1 for word in winner_words]
+    )
+    named = np.array([known.get(word, -1) for word in winner_words])
     out, named = place[won.codes], named[won.codes]
     by_name = named >= 0
     out[by_name & (named == codes["left"])] = 0
@@ -241,7 +243,9 @@ _DISTINCT: Final = 20
 
 
 def copies(pairs: xr.Dataset) -> str:
-    """Warn in words if all votes occur several times, as if a file was joined twice; else "".
+    """Return a warning if the counts of all votes have a common factor, else "".
+
+    This happens if a table was joined twice.
 
     Examples
     --------
@@ -258,8 +262,9 @@ def copies(pairs: xr.Dataset) -> str:
     times = int(np.gcd.reduce(counts))
     if times < 2 or len(counts) < _DISTINCT:
         return ""
+    multiples = " or a multiple of this" if counts.max() > times else ""
     return (
-        f"Each vote occurs {times} times: the {pairs.sizes[VOTE]:,} rows contain "
+        f"Each vote occurs {times} times{multiples}: the {pairs.sizes[VOTE]:,} rows contain "
         f"{len(counts):,} different votes. If tables were joined twice, intervals are too narrow: "
         "drop the copies (frame.drop_duplicates())"
     )
@@ -276,7 +281,7 @@ def system_groups(left: Ints, right: Ints, n: int) -> Ints:
 
 
 def checked_pairs(pairs: Any) -> xr.Dataset:
-    """Return votes on pairs, or raise if the data are not votes, or codes have no names."""
+    """Return votes on pairs without unused voters, or raise if the data are not valid votes."""
     if not are_votes(pairs):
         of_systems = isinstance(pairs, xr.Dataset) and SYSTEM in pairs.dims
         kind = pairs.attrs.get("kind") if isinstance(pairs, xr.Dataset) else None
@@ -311,7 +316,7 @@ def checked_pairs(pairs: Any) -> xr.Dataset:
                 f"variable {name!r}", expected=f"one or more votes, with codes from 0 to {n - 1}",
                 found=f"codes from {values.min()} to {values.max()}" if len(values) else "no votes",
             )  # fmt: skip
-    if ANNOTATOR in pairs.coords:  # leave out voters without a vote, as after isel(vote=...)
+    if ANNOTATOR in pairs.coords:  # after isel(vote=...) some voters have no vote
         used, code = np.unique(pairs["annotator_code"].to_numpy(), return_inverse=True)
         if len(used) < pairs.sizes[ANNOTATOR]:
             return pairs.isel({ANNOTATOR: used}).assign(annotator_code=(VOTE, code))

@@ -1,10 +1,10 @@
-"""The two forms of a plausibility. Only this module depends on the difference.
+"""The two forms of a plausibility, dense and with candidates.
 
 A *plausibility* is a distribution over labels, one per draw and item. With few labels it is dense,
-``(chain, draw, item, label)``. In a differential diagnosis of three among 419 conditions, dense
-draws would not fit in memory: then the form is ``(chain, draw, item, candidate)``. The candidates
-are the labels that annotators named for the item and, last, the *remainder*, one candidate for all
-other labels. Two coordinates describe the candidates:
+``(chain, draw, item, label)``. With many labels, such as 419 conditions in a differential
+diagnosis, dense draws would not fit in memory. The dims are then ``(chain, draw, item,
+candidate)``. The candidates are the labels that annotators named for the item and, last, the
+*remainder*, one candidate for all other labels. Two coordinates describe the candidates:
 
 ``candidate_label`` (item, candidate)
     The name of the label, valid only where ``candidate_size`` is 1.
@@ -13,9 +13,9 @@ other labels. Two coordinates describe the candidates:
 
 The attributes are ``labels`` (the whole label space), ``remainder_concentration`` (the mass of the
 remainder is split among its labels by a symmetric Dirichlet distribution with this parameter;
-infinity, the default, is an even split) and ``remainder_seed``. With these the form is as exact as
-the dense form: the mass of each label of the remainder is part of the draw, and is the same for
-every metric, also in a selection of draws or items.
+infinity, the default, is an even split) and ``remainder_seed``. They determine the mass of each
+label of the remainder in each draw. It is the same for every metric, also in a selection of draws
+or items.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def space(plausibility: xr.DataArray) -> Space:
 
 
 def _names(values: Array) -> Array:
-    """Return names in the form of predictions: text of any kind, True as 1."""
+    """Return names in the form that predictions have: text of fixed width, and 1 for True."""
     if values.dtype.kind == "b":
         return values.astype(np.int64)
     return values.astype(object).astype(np.str_) if values.dtype.kind == "T" else values
@@ -159,40 +159,40 @@ def _check_candidates(codes: Ints, sizes: Ints, names: Array, n_labels: int | No
         )
 
 
-class _Looks(NamedTuple):
+class _Cache(NamedTuple):
     """Cached results of draws that do not change."""
 
     depth: int
     """Number of top labels that will be needed."""
-    seen: dict[Any, dict[Any, Any]]
+    results: dict[Any, dict[Any, Any]]
 
 
-_LOOKS: Final[ContextVar[_Looks | None]] = ContextVar("looks", default=None)
+_CACHE: Final[ContextVar[_Cache | None]] = ContextVar("cache", default=None)
 
 
 @contextmanager
-def looked_at_once(depth: int) -> Iterator[None]:
-    """Check the same draws only once, and find their top labels only once, for all metrics.
+def cached_draws(depth: int) -> Iterator[None]:
+    """Inside this context, check draws and find their top labels only once for all metrics.
 
     Drawing the shares of hundreds of labels of the remainder takes most of the time of a metric.
-    The draws must not be changed inside the context.
+    The draws must not be changed in the meantime.
     """
-    token = _LOOKS.set(_Looks(depth, {}))
+    token = _CACHE.set(_Cache(depth, {}))
     try:
         yield
     finally:
-        _LOOKS.reset(token)
+        _CACHE.reset(token)
 
 
 def remembered(plausibility: xr.DataArray) -> tuple[int, dict[Any, Any]]:
     """Return the number of top labels that will be needed, and the cached results of the draws."""
-    looks = _LOOKS.get()
-    if looks is None or plausibility.chunks is not None:
+    cache = _CACHE.get()
+    if cache is None or plausibility.chunks is not None:
         return 0, {}
     values = plausibility.data
     place = (values.ctypes.data, values.shape, values.strides)
     # A reference to the values is kept: otherwise their address could be reused.
-    return looks.depth, looks.seen.setdefault(place, {"values": values})
+    return cache.depth, cache.results.setdefault(place, {"values": values})
 
 
 NAME = "plausibility"
@@ -205,7 +205,7 @@ class Layout(NamedTuple):
     --------
     >>> import dissensus as dx
     >>> ann = dx.from_rankings({"case": [[["b"], ["a"]], [["b"]]]}, labels="abcd")
-    >>> dx.plausibility.layout(ann).place  # b, a and b: of a, b and the remainder
+    >>> dx.plausibility.layout(ann).place  # b, a, b; the candidates are a, b and the remainder
     array([1, 0, 1])
     """
 
@@ -259,7 +259,7 @@ def layout(annotations: xr.Dataset, also: Flags | None = None) -> Layout:
 def candidate_form(
     values: Floats, layout: Layout, items: Array, labels: Array, *, concentration: float, seed: int
 ) -> xr.DataArray:
-    """Add names to draws (..., item, candidate). This is the only way to make this form.
+    """Add names to draws (..., item, candidate). All draws in this form are made here.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def candidate_form(
     items, labels : array
         The names of the items, and the whole label space.
     concentration : float
-        Concentration of the split of the remainder among its labels, see the module.
+        The attribute ``remainder_concentration``, see the module.
     seed : int
         Seed of the shares of labels in the remainder, the same for all metrics.
 
@@ -328,14 +328,17 @@ def widened(name: str, values: xr.Variable, width: int) -> xr.Variable:
     >>> dx.plausibility.widened("plausibility", masses, 4).values
     array([[0.7, 0. , 0. , 0.3]])
     """
-    few = values.sizes[CANDIDATE]
-    if few >= width:
+    n_candidates = values.sizes[CANDIDATE]
+    if n_candidates >= width:
         return values
-    nothing = _no_label(values.dtype) if name == "candidate_label" else 0
-    pad = values.isel({CANDIDATE: [0] * (width - few)})
-    pad = pad.copy(data=np.full(pad.shape, nothing, dtype=values.dtype))
-    named, rest = values.isel({CANDIDATE: slice(-1)}), values.isel({CANDIDATE: slice(-1, None)})
-    return xr.Variable.concat([named, pad, rest], CANDIDATE).transpose(*values.dims)
+    filler = _no_label(values.dtype) if name == "candidate_label" else 0
+    pad = values.isel({CANDIDATE: [0] * (width - n_candidates)})
+    pad = pad.copy(data=np.full(pad.shape, filler, dtype=values.dtype))
+    named, remainder = (
+        values.isel({CANDIDATE: slice(-1)}),
+        values.isel({CANDIDATE: slice(-1, None)}),
+    )
+    return xr.Variable.concat([named, pad, remainder], CANDIDATE).transpose(*values.dims)
 
 
 def _laid_out(codes: Ints, annotations: xr.Dataset) -> Layout:
@@ -409,7 +412,7 @@ def plausibility_of(source: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataA
 def _candidates_named(tree: xr.DataTree) -> xr.DataArray | xr.Dataset:
     """Return the posterior; for a trace of `pymc.sample`, with the names of the candidates.
 
-    The model contains the codes of labels, the labels, and how the remainder is split.
+    The constant data of the model have the codes of labels, the labels, and the concentration.
     """
     group = tree["posterior"] if "posterior" in tree.children else tree
     posterior = group.to_dataset()
@@ -432,7 +435,7 @@ _ROUNDING: Final = 1e-5
 
 
 def _check_values(plausibility: xr.DataArray) -> None:
-    """Raise on invalid masses: missing or negative masses would be used like small masses."""
+    """Raise on invalid masses, because metrics would use missing or negative masses like others."""
     if plausibility.chunks is not None:  # do not compute draws only for this check
         return
     values, (_, known) = plausibility.to_numpy(), remembered(plausibility)
@@ -504,7 +507,7 @@ def with_candidates(
     if values.shape[-2:] != where.codes.shape:
         raise ArgumentError(
             "draws",
-            expected=f"(item, candidate) of shape {where.codes.shape} last, as the annotations say",
+            expected=f"last dims (item, candidate) of shape {where.codes.shape}, as in annotations",
             found=f"shape {values.shape}",
         )
     items, labels = (annotations[dim].to_numpy() for dim in (ITEM, LABEL))

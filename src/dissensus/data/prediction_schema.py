@@ -61,14 +61,16 @@ def check_predictions(predictions: xr.Dataset) -> None:
     dims = (ITEM, SYSTEM) if kind == "continuous" else (ITEM, SYSTEM, POSITION)
     for name in ("value",) if kind == "continuous" else ("label_code", "block"):
         if name not in predictions or set(predictions[name].dims) != set(dims):
-            found = f"dims {predictions[name].dims}" if name in predictions else "no such variable"
-            raise PredictionError(name, expected=f"a variable with dims {dims}", found=found)
+            description = (
+                f"dims {predictions[name].dims}" if name in predictions else "no such variable"
+            )
+            raise PredictionError(name, expected=f"a variable with dims {dims}", found=description)
     for name in (ITEM, SYSTEM) if kind == "continuous" else (ITEM, SYSTEM, LABEL):
         checked_names(predictions, name, PredictionError)
     if predictions.sizes[ITEM] == 0 or predictions.sizes[SYSTEM] == 0:
-        found = f"{predictions.sizes[ITEM]} items, {predictions.sizes[SYSTEM]} systems"
+        description = f"{predictions.sizes[ITEM]} items, {predictions.sizes[SYSTEM]} systems"
         raise PredictionError(
-            "predictions", expected="at least one item and one system", found=found
+            "predictions", expected="at least one item and one system", found=description
         )
     if kind == "continuous":
         values = predictions["value"].transpose(*dims).to_numpy()
@@ -86,7 +88,7 @@ def checked_names(data: xr.Dataset, name: str, error: type[AnnotationError]) -> 
         raise error(
             f"coordinate {name!r}",
             expected="an index of distinct names, none missing",
-            found=f"{shown(doubled)} more than once" if doubled else "none, or a missing one",
+            found=f"{shown(doubled)} more than once" if doubled else "no index, or a missing name",
         )
     return names
 
@@ -107,20 +109,18 @@ def _check_lists(predictions: xr.Dataset, dims: tuple[str, ...]) -> None:
     _require(predictions, "block", (block > 0) == listed, "a block for each label, 0 past the end")
     step = np.diff(block, axis=-1, prepend=0)
     rising = (step == 0) | (step == 1) | ~listed
-    rising[..., 1:] &= (
-        listed[..., :-1] | ~listed[..., 1:]
-    )  # there is no label after the end of a list
+    rising[..., 1:] &= listed[..., :-1] | ~listed[..., 1:]  # no label after the end of a list
     rising[..., 0] &= (block[..., 0] == 1) | ~listed[..., 0]
     _require(predictions, "block", rising, "blocks that count 1, 1, 2, ... along a list")
     ordered = np.sort(np.where(listed, code, -1 - np.arange(code.shape[-1])), axis=-1)
-    again = (np.diff(ordered, axis=-1) == 0).any(axis=-1)
-    _require(predictions, "label_code", ~again, "each label once in a list")
+    repeated = (np.diff(ordered, axis=-1) == 0).any(axis=-1)
+    _require(predictions, "label_code", ~repeated, "each label once in a list")
     if predictions.attrs["kind"] == "nominal":
         _require(predictions, "label_code", listed.sum(axis=-1) == 1, "one label in each list")
 
 
 def _check_sets(predictions: xr.Dataset, block: Array) -> None:
-    """Raise unless sets are lists of one block, and the words of their text are known."""
+    """Raise unless sets are lists of one block, and the attributes for their text are valid."""
     _require(predictions, "block", block <= 1, "one block in each set")
     words = {name: predictions.attrs.get(name) for name in ("separator", "none")}
     for name, word in words.items():
@@ -129,8 +129,8 @@ def _check_sets(predictions: xr.Dataset, block: Array) -> None:
                 f"attrs[{name!r}]", expected="text, as dissensus.predictions writes it",
                 found=brief(word),
             )  # fmt: skip
-    labels = [str(one) for one in predictions[LABEL].to_numpy().tolist()]
-    odd = [one for one in labels if str(words["separator"]) in one or one == words["none"]]
+    labels = [str(label) for label in predictions[LABEL].to_numpy().tolist()]
+    odd = [label for label in labels if str(words["separator"]) in label or label == words["none"]]
     if odd:
         raise PredictionError(
             f"coordinate {LABEL!r}", expected=f"labels without {words['separator']!r}, and other "
@@ -139,7 +139,7 @@ def _check_sets(predictions: xr.Dataset, block: Array) -> None:
 
 
 def _require(predictions: xr.Dataset, name: str, good: Flags, expected: str) -> None:
-    """Raise with the first item and system for which a condition does not hold."""
+    """Raise unless a condition always holds; the error names the first item and system."""
     if good.all():
         return
     item, system = (int(place) for place in np.argwhere(~good)[0][:2])

@@ -50,9 +50,9 @@ def predictions(
     Parameters
     ----------
     frame : dataframe, mapping of columns, or rows
-        As in `dissensus.annotations`. Or a wide table with columns of items, systems, and
-        probabilities of labels, which have the names of the labels; the probabilities of a row sum
-        to 1.
+        As in `dissensus.annotations`. Or a wide table with columns of items and systems, and for
+        each label a column of probabilities, which is named as the label. The probabilities of a
+        row sum to 1.
     item, system, label : str
         Columns of the item, the system, and the predicted label.
     score : str, optional
@@ -159,7 +159,7 @@ def _sets(
         answers = gathered(column, names, separator, none, None)
     except AnnotationError as problem:
         hint = problem.hint
-        if "labels=" in hint:  # an argument of annotations
+        if "labels=" in hint:  # only annotations has this argument
             hint = "At least one prediction must contain a label"
         raise PredictionError(
             problem.subject, where=problem.where, expected=problem.expected, found=problem.found,
@@ -172,9 +172,9 @@ def _sets(
     labels = tables.Encoded(label, answers.elements)
     out = _lists(pair[answer], labels, np.zeros(len(answer)), coords, scored=False)
     out = out.assign_attrs(kind="set", **answers.words)
-    said = np.zeros(len(items.values) * len(systems.values), dtype=bool)
-    said[pair] = True
-    absent = ~said.reshape(len(items.values), -1)
+    predicted = np.zeros(len(items.values) * len(systems.values), dtype=bool)
+    predicted[pair] = True
+    absent = ~predicted.reshape(len(items.values), -1)
     hint = "Where a system predicted no label, add a row with the word passed as none=. "
     out = _complete(out, on_missing, xr.DataArray(absent, dims=(ITEM, SYSTEM)), hint)
     check_predictions(out)
@@ -208,14 +208,14 @@ def _wide(
     if len(bad):
         row = probability[bad[0]]
         outside = np.flatnonzero((row < 0) | (row > 1))
-        found = f"{shown(labels)} with the sum {total[bad[0]]:g}"
+        description = f"{shown(labels)} with the sum {total[bad[0]]:g}"
         if len(outside):
-            found = f"{row[outside[0]]:g} for {shown([labels[outside[0]]])}"
+            description = f"{row[outside[0]]:g} for {shown([labels[outside[0]]])}"
         raise PredictionError(
             "the table",
             where=f"row {bad[0]}",
             expected=f"a column {str(label)!r}, or probabilities of all labels that add up to 1",
-            found=f"{found} (such rows: {len(bad)})",
+            found=f"{description} (such rows: {len(bad)})",
             hint="Name the label column with label=, or remove the columns without labels",
         )
     n = len(labels)
@@ -244,15 +244,15 @@ class _Rows(NamedTuple):
 
 
 def check_on_missing(on_missing: Any) -> None:
-    """Raise unless the argument is one of its two values."""
+    """Raise unless the argument is "raise" or "drop"."""
     if not isinstance(on_missing, str) or on_missing not in {"raise", "drop"}:
         raise PredictionError("on_missing", expected="'raise' or 'drop'", found=repr(on_missing))
 
 
 def _check_options(score: str | None, rank: str | None, kind: str | None) -> None:
     if score is not None and rank is not None:
-        found = f"{score!r} and {rank!r}"
-        raise PredictionError("score and rank", expected="one of the two", found=found)
+        arguments = f"{score!r} and {rank!r}"
+        raise PredictionError("score and rank", expected="one of the two", found=arguments)
     if kind is not None and (not isinstance(kind, str) or kind not in PREDICTION_KINDS):
         expected = f"one of {PREDICTION_KINDS} or None"
         raise PredictionError("kind", expected=expected, found=repr(kind))
@@ -263,7 +263,7 @@ def _check_options(score: str | None, rank: str | None, kind: str | None) -> Non
     if kind == "set" and ordered:
         raise PredictionError(
             "kind", expected="sets of labels, without score= or rank=", found=repr(kind),
-            hint="Keep the rows of labels that hold, without their scores. For the ranking loss of "
+            hint="Keep only the rows of labels in the set, without scores. For the ranking loss of "
             "all scores, leave out kind= and pass the predictions to dissensus.set_score",
         )  # fmt: skip
     if kind in ("nominal", "continuous") and ordered:
@@ -275,15 +275,17 @@ def _require_distinct(
     rows: _Rows, key: Ints, *, expected: str, labels: tables.Encoded | None = None, hint: str = ""
 ) -> None:
     """Raise if a key is in two rows; ``labels`` are the labels of the rows, for the message."""
-    again = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
-    if len(again):
-        row = int(again[0])
+    repeated = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
+    if len(repeated):
+        row = int(repeated[0])
         first = int(np.flatnonzero(key == key[row])[0])
-        found = f"another row (repeated rows: {len(again)})"
+        description = f"another row (repeated rows: {len(repeated)})"
         if labels is not None:
-            found = f"{shown([labels.values[labels.codes[row]]])} a second time"
+            description = f"{shown([labels.values[labels.codes[row]]])} a second time"
         where = f"rows {first} and {row} ({rows.named(row)})"
-        raise PredictionError(rows.columns, where=where, expected=expected, found=found, hint=hint)
+        raise PredictionError(
+            rows.columns, where=where, expected=expected, found=description, hint=hint
+        )
 
 
 def _order(
@@ -321,7 +323,7 @@ def _grid(pair: Ints, values: Floats, coords: dict[str, Any]) -> xr.Dataset:
 def _lists(
     pair: Ints, labels: tables.Encoded, key: Floats, coords: dict[str, Any], *, scored: bool
 ) -> xr.Dataset:
-    """Arrange each list along ``position``, in order, with the numbers of blocks."""
+    """Arrange each list along ``position``, in order, and number its blocks."""
     order = np.lexsort((labels.codes, key, pair))
     pair, key, codes = pair[order], key[order], labels.codes[order]
     start = np.flatnonzero(np.diff(pair, prepend=-1))
@@ -350,8 +352,8 @@ def _complete(
 ) -> xr.Dataset:
     """Drop items for which some system has no prediction, or raise.
 
-    Systems can be compared only on the same items. ``absent`` (item, system) says where predictions
-    are missing, if they can be empty sets.
+    Systems can be compared only on the same items. ``absent`` (item, system) marks missing
+    predictions; it is needed for sets, which can be empty.
     """
     if absent is None:
         lists = "label_code" in pred
@@ -362,8 +364,8 @@ def _complete(
     if on_missing == "drop":
         if lacking.all():
             expected = "an item for which every system has a prediction"
-            found = f"none among {len(lacking)} items"
-            raise PredictionError("predictions", expected=expected, found=found)
+            description = f"none among {len(lacking)} items"
+            raise PredictionError("predictions", expected=expected, found=description)
         return pred.isel({ITEM: ~lacking}).assign_attrs(items_dropped=int(lacking.sum()))
     bare = pred[ITEM].to_numpy()[lacking]
     per_system = absent.sum(ITEM).to_numpy()
@@ -385,7 +387,7 @@ def has_numbers(predictions: xr.Dataset | None) -> bool:
 
 
 def predicted_numbers(predictions: xr.Dataset, hint: str = "") -> xr.DataArray:
-    """Return the number that each system predicts (item, system); raise if there is none."""
+    """Return the number that each system predicts (item, system), or raise if there are none."""
     if "value" in predictions:
         return predictions["value"].transpose(ITEM, SYSTEM)
     labels = predictions[LABEL].to_numpy()
@@ -410,7 +412,7 @@ def _strata(annotations: xr.Dataset) -> dict[str, Any]:
 
 
 class Numbers(NamedTuple):
-    """Numbers of systems, as evidence for the means of items."""
+    """Predicted numbers, as evidence for the means of items."""
 
     centred: Floats
     """(item, system): the number less the system's mean; 0 where there is no prediction."""
@@ -432,10 +434,10 @@ class Numbers(NamedTuple):
         """Return a copy with the strata of the annotations' items, if there are several."""
         return self._replace(**_strata(annotations))
 
-    def of(self, which: npt.NDArray[np.bool_]) -> Numbers:
+    def of(self, chosen: npt.NDArray[np.bool_]) -> Numbers:
         """Return the numbers of some items."""
-        stratum = None if self.stratum is None else self.stratum[which]
-        return self._replace(centred=self.centred[which], stratum=stratum)
+        stratum = None if self.stratum is None else self.stratum[chosen]
+        return self._replace(centred=self.centred[chosen], stratum=stratum)
 
 
 def numbers(predictions: xr.Dataset | None, items: Array) -> Numbers:
@@ -459,7 +461,7 @@ a tenth of all annotators give."""
 
 
 class Features(NamedTuple):
-    """What a learned prior depends on: systems' predictions and probabilities, items' strata."""
+    """Features of a learned prior: predictions and probabilities of systems, strata of items."""
 
     values: list[Floats]
     """(item, label): predictions, then log probabilities; 0 where there is no prediction."""
@@ -494,7 +496,7 @@ def features(
 
     Features of items without predictions are 0, and labels outside the label space are ignored.
     Labels that are tied in the first place share a 1. With ``whole_lists``, later labels of lists
-    without probabilities count 1 / log2(1 + place), the discount of Jarvelin & Kekalainen (2002).
+    without probabilities count 1 / log2(1 + block), the discount of Jarvelin & Kekalainen (2002).
     """
     if predictions is None:
         return Features([], [], [])
@@ -527,7 +529,7 @@ def features(
 
 
 def check_predicted(items: Array, predictions: xr.Dataset | None) -> None:
-    """Warn of annotated items without predictions, and raise if there are only such items."""
+    """Warn if some annotated items have no predictions, and raise if all have none."""
     if predictions is None:
         return
     predicted = checked_predictions(predictions)[ITEM].to_numpy()

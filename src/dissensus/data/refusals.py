@@ -1,4 +1,4 @@
-"""Rules by which an evaluation refuses annotations and predictions, and a check of all rules."""
+"""Checks whether annotations and predictions can be evaluated together."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def refusals(
     Parameters
     ----------
     annotations, predictions : xarray.Dataset
-        They follow the schema.
+        Data that follow the schema.
     on_missing : {"raise", "drop"}
     scores : bool, optional
         Whether the annotations are numbers to cut at a threshold; by default if the kind is
@@ -53,36 +53,36 @@ def refusals(
     """
     if scores is None:
         scores = annotations.attrs["kind"] == "continuous"
-    found = [_one_cluster(annotations)]
+    problems = [_one_cluster(annotations)]
     if predictions is not None:
         items, predicted = (data[ITEM].to_numpy() for data in (annotations, predictions))
-        found += [
+        problems += [
             unlike_items(items, predicted, on_missing, sources),
             unlike_kind(annotations.attrs["kind"], predictions, scores=scores),
         ]
         if not scores and "label_code" in predictions and LABEL in annotations.coords:
-            found.append(_unlike_labels(annotations, predictions))
-    return [problem for problem in found if problem is not None]
+            problems.append(_unlike_labels(annotations, predictions))
+    return [problem for problem in problems if problem is not None]
 
 
 def require_fit(
-    annotations: xr.Dataset, predictions: xr.Dataset | None, on_missing: str, **how: Any
+    annotations: xr.Dataset, predictions: xr.Dataset | None, on_missing: str, **options: Any
 ) -> None:
-    """Raise one error with all that `refusals` returns, which has the same arguments."""
-    found = refusals(annotations, predictions, on_missing, **how)
-    if len(found) == 1:
-        raise found[0]
-    if found:
-        raise type(found[-1])(
-            " and ".join(dict.fromkeys(problem.subject for problem in found)),
-            expected=", and ".join(problem.expected for problem in found),
-            found=", and ".join(problem.found for problem in found),
-            hint=". ".join(problem.hint for problem in found if problem.hint),
+    """Raise a single error that joins all errors of `refusals`, which has the same arguments."""
+    problems = refusals(annotations, predictions, on_missing, **options)
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        raise type(problems[-1])(
+            " and ".join(dict.fromkeys(problem.subject for problem in problems)),
+            expected=", and ".join(problem.expected for problem in problems),
+            found=", and ".join(problem.found for problem in problems),
+            hint=". ".join(problem.hint for problem in problems if problem.hint),
         )
 
 
 def unlike_kind(kind: str, predictions: xr.Dataset, *, scores: bool) -> PredictionError | None:
-    """Return the error if one side is labels and the other is numbers."""
+    """Return the error if either annotations or predictions are labels, and the others numbers."""
     numbers = "value" in predictions
     if scores and not numbers:
         names = predictions[LABEL].to_numpy()
@@ -115,11 +115,11 @@ def _unlike_labels(annotations: xr.Dataset, predictions: xr.Dataset) -> Predicti
     place = tables.match(annotations[ITEM].to_numpy(), predictions[ITEM].to_numpy())
     if (place >= 0).any():
         predictions = predictions.isel({ITEM: place[place >= 0]})
-    said = predicted_labels(predictions)
+    predicted = predicted_labels(predictions)
     labels = annotations[ELEMENT if ELEMENT in annotations.coords else LABEL].to_numpy()
     return (
-        no_common_label(said, labels)
-        if len(said) and (tables.match(said, labels) < 0).all()
+        no_common_label(predicted, labels)
+        if len(predicted) and (tables.match(predicted, labels) < 0).all()
         else None
     )
 
@@ -132,7 +132,7 @@ def _one_cluster(annotations: xr.Dataset) -> AnnotationError | None:
         return None
     return AnnotationError(
         "annotations",
-        expected="two clusters at least: they are the sample",
-        found=f"one for all of {annotations.sizes[ITEM]:,} items",
-        hint="Read them without cluster=, if the items are the sample",
+        expected="at least two clusters, because clusters are the sample",
+        found=f"one cluster for all {annotations.sizes[ITEM]:,} items",
+        hint="If the items are the sample, read the annotations without cluster=",
     )

@@ -61,7 +61,7 @@ def statements_per(annotations: xr.Dataset, dim: str) -> Ints:
 
 
 def voices_per(annotations: xr.Dataset, dim: str) -> Ints:
-    """Count the annotators of each item, or the items of each annotator, without repeats.
+    """Count the different annotators of each item, or the different items of each annotator.
 
     Examples
     --------

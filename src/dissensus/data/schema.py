@@ -12,7 +12,7 @@ variable            dims          meaning
 ``value``           annotation    the number given (kind "continuous" only)
 ``rank``            annotation    1 for the first choice, ties share a rank ("ranking")
 ``confidence``      annotation    how sure the annotator was, in [0, 1] (optional)
-``trial``           annotation    which repetition this is (optional)
+``trial``           annotation    number of the repetition (optional)
 ``pool_code``       annotation    place of the annotator's group in ``pool`` (optional)
 ``cluster_code``    item          place of the item's cluster in ``cluster`` (optional)
 ``stratum_code``    item          place of the item's stratum in ``stratum`` (optional)
@@ -30,12 +30,12 @@ variable            dims                      meaning
 ==================  ========================  ============================================
 ``label_code``      item, system, position    place in ``label``; -1 past the end of a list
 ``block``           item, system, position    1 for the first block; ties share a block
-``score``           item, system, position    the score a list was ordered by (optional)
-``value``           item, system              the number predicted (kind "continuous")
+``score``           item, system, position    the score that orders a list (optional)
+``value``           item, system              the predicted number (kind "continuous")
 ==================  ========================  ============================================
 
 Attributes: ``kind`` ("nominal", "ranking", "continuous", "set"). A set is a list of one block, and
-can be empty; ``separator`` and ``none`` are the words of its text.
+can be empty; the attributes ``separator`` and ``none`` are used to write it as text.
 
 Both can be stored with ``to_netcdf`` and opened with `xarray.open_dataset`; `validate` checks them.
 """
@@ -112,7 +112,7 @@ NUMBERS: Final = {
     "rank": (1, np.inf, "1 for the first choice, 2 for the next, ..."),
     "confidence": (0.0, 1.0, "a number from 0 to 1"),
 }
-"""Minimum and maximum of each numeric variable along the annotations, and both in words."""
+"""Minimum and maximum of each numeric variable along ``annotation``, and its values in words."""
 PART: Final = "is_part"
 """Attribute of parts of annotations, in which items may have no rows."""
 
@@ -137,7 +137,7 @@ def check_annotations(annotations: xr.Dataset, columns: Mapping[str, str]) -> No
     dissensus.errors.AnnotationError: columns 'case' and 'annotator', rows 0 and 1 (item 1, ...
     """
     check_form(annotations, columns)
-    _check_said_once(annotations, columns)
+    _check_repeats(annotations, columns)
     if annotations.attrs["kind"] == "ranking":
         _check_no_gap(annotations, columns)
 
@@ -145,7 +145,7 @@ def check_annotations(annotations: xr.Dataset, columns: Mapping[str, str]) -> No
 def check_form(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
     """Raise unless the variables exist, and their codes and numbers are within bounds.
 
-    These checks are for single rows. Only `check_annotations` finds repeated statements.
+    These checks are for single rows. Only `check_annotations` finds repeated labels.
 
     Examples
     --------
@@ -182,8 +182,8 @@ def _check_variables(annotations: xr.Dataset) -> None:
         needed.append("member")
     missing = [name for name in needed if name not in annotations]
     if missing:
-        expected, found = f"the variables {', '.join(needed)}", f"no {', '.join(missing)}"
-        raise AnnotationError("annotations", expected=expected, found=found)
+        expected, description = f"the variables {', '.join(needed)}", f"no {', '.join(missing)}"
+        raise AnnotationError("annotations", expected=expected, found=description)
     if annotations.attrs["kind"] == "set":
         _check_member(annotations)
         needed.remove("member")
@@ -248,7 +248,7 @@ def _check_codes(annotations: xr.Dataset, name: str, dim: str, vocabulary: str) 
 
 
 def _selection(annotations: xr.Dataset, dim: str) -> str:
-    """Return how to select some names of a dim, in place of isel and sel."""
+    """Return advice on selecting names of a dim without isel or sel."""
     roles = ("rank", "confidence", "trial")
     more = [role for role in roles if role in annotations]
     more += [group for group in (POOL, CLUSTER, STRATUM) if f"{group}_code" in annotations]
@@ -259,8 +259,8 @@ def _selection(annotations: xr.Dataset, dim: str) -> str:
         words = ("separator", "none")
         columns += "".join(f", {name}={annotations.attrs[name]!r}" for name in words)
     return (
-        f"A subset taken with isel or sel over {dim!r} is not valid: it has fewer names, and all "
-        "rows. Take rows instead, of all annotations: frame = dx.to_dataframe(annotations), "
+        f"A subset taken with isel or sel over {dim!r} is not valid: it has fewer names, but all "
+        "rows. Select rows of all annotations instead: frame = dx.to_dataframe(annotations), "
         f"then dx.annotations(frame[frame[{dim!r}].isin(names)]{columns}, kind={kind!r}){labels}"
     )
 
@@ -279,24 +279,24 @@ def _check_numbers(annotations: xr.Dataset, name: str, columns: Mapping[str, str
         advice = "Map other scales of confidence to [0, 1] first, and report the mapping"
         raise AnnotationError(
             _called(role, columns),
-            where=f"row {row} ({_who(annotations, row)})",
+            where=f"row {row} ({_row_names(annotations, row)})",
             expected=expected,
             found=str(values[row]),
             hint=advice if name == "confidence" else "",
         )
 
 
-def _check_said_once(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
+def _check_repeats(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
     """Raise if an annotator labels an item twice, or ranks a label twice."""
     key, ranking = ranking_code(annotations), annotations.attrs["kind"] == "ranking"
     if ranking:
         key = key * annotations.sizes[LABEL] + annotations["label_code"].to_numpy()
-    elif "pool_code" in annotations:  # for example the same people with two tools
+    elif "pool_code" in annotations:  # the same annotators may use two tools
         key = key * annotations.sizes[POOL] + annotations["pool_code"].to_numpy()
-    again = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
-    if not len(again):
+    repeated = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
+    if not len(repeated):
         return
-    row = int(again[0])
+    row = int(repeated[0])
     first = int(np.flatnonzero(key == key[row])[0])
     expected = (
         "each label once in a ranking" if ranking else "one label for each item and annotator"
@@ -311,9 +311,9 @@ def _check_said_once(annotations: xr.Dataset, columns: Mapping[str, str]) -> Non
     trial += ", in each pool" if "pool_code" in annotations and not ranking else ""
     raise AnnotationError(
         f"columns {columns.get(ITEM, ITEM)!r} and {columns.get(second, second)!r}",
-        where=f"rows {first} and {row} ({_who(annotations, row)})",
+        where=f"rows {first} and {row} ({_row_names(annotations, row)})",
         expected=expected + trial,
-        found=f"the {noun} {shown([values[first], values[row]])} (repeated rows: {len(again)})",
+        found=f"the {noun} {shown([values[first], values[row]])} (repeated rows: {len(repeated)})",
         hint="For repetitions, name the column of their numbers with trial=; "
         + (
             ""
@@ -339,14 +339,14 @@ def _check_no_gap(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
         before = ranks[row] - step[gap[0]]
         raise AnnotationError(
             _called("rank", columns),
-            where=f"row {row} ({_who(annotations, row)})",
+            where=f"row {row} ({_row_names(annotations, row)})",
             expected=f"rank {before + 1} before rank {ranks[row]}: ranks count blocks, "
             "so the next whole number follows a tie (1, 1, 2)",
             found=f"a step from {before} to {ranks[row]}",
         )
 
 
-def _who(annotations: xr.Dataset, row: int) -> str:
+def _row_names(annotations: xr.Dataset, row: int) -> str:
     dims = (ITEM, ANNOTATOR, LABEL) if "label_code" in annotations else (ITEM, ANNOTATOR)
     code = {dim: int(annotations[f"{dim}_code"].to_numpy()[row]) for dim in dims}
     return ", ".join(f"{dim} {shown([annotations[dim].to_numpy()[code[dim]]])}" for dim in dims)
@@ -416,7 +416,7 @@ def validate(data: xr.Dataset) -> xr.Dataset:
 
 
 def as_checked(data: xr.Dataset) -> xr.Dataset:
-    """Return a Dataset that was checked, or made from a checked one: `checked_once` skips it."""
+    """Return a Dataset, marked as checked for `checked_once`."""
     known = _CHECKED.get()
     if known is not None:
         known[id(data)] = data
@@ -439,7 +439,7 @@ def checked_annotations(data: Any) -> xr.Dataset:
 
 
 def no_predictions(data: Any) -> Any:
-    """Return data (a node as a Dataset), or raise if the data are predictions.
+    """Return data (a tree node as a Dataset), or raise if they are predictions or votes.
 
     Examples
     --------
@@ -492,7 +492,7 @@ def checked_predictions(data: Any, *, sets: bool = False) -> xr.Dataset:
         raise PredictionError(
             "predictions", expected="one label, a list or a number from each system and item",
             found="votes or verdicts on pairs, from dissensus.pairs",
-            hint="models.bradley_terry, evaluate and plan take them beside votes",
+            hint="models.bradley_terry, evaluate and plan accept them together with votes",
         )  # fmt: skip
     if data.attrs.get("kind") == "set" and not sets:
         raise PredictionError(

@@ -2,7 +2,7 @@
 
 Annotations of kind "set" have one row for each answer. The coordinate ``label`` has the distinct
 answers as text, such as "joy;love", and the variable ``member`` (label, element) says which labels
-of the coordinate ``element`` are in each.
+of the coordinate ``element`` are in each answer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dissensus.kernels.types import Array, Flags, Floats, Ints, Names
 
 SEPARATOR: Final = ";"
 EMPTY: Final = "(none)"
-"""The name of the empty set, unless there is a word for it."""
+"""The name of the empty set, unless ``none=`` gives a word."""
 OF_SETS: Final = (
     'These functions take sets, with distance="jaccard" or "masi": krippendorff_alpha, '
     "discrepancy_ratio, annotator_discrepancy_ratio, advantage_probability, winning_rate and "
@@ -75,9 +75,9 @@ def of_columns(
 ) -> tuple[Any, Sequence[Any] | None]:  # fmt: skip
     """Replace columns of 0 and 1, one for each label, by a column of lists.
 
-    Other tables are returned as they are. ``wanted`` has the columns by role. The second value is
-    the list of labels: ``labels``, or the columns that are not wanted. A column named as ``none``
-    is not a label: it says that no label applies.
+    Return the table and the labels, which are ``labels`` or the names of these columns. Other
+    tables are returned as they are. ``wanted`` has the names of columns by role. A column with the
+    name ``none`` is not a label: it is 1 if no label applies.
 
     >>> wide = {"item": [1, 2], "annotator": ["a", "a"], "joy": [1, 0], "love": [1, 0]}
     >>> roles = {"item": "item", "annotator": "annotator", "label": "label"}
@@ -87,19 +87,19 @@ def of_columns(
     """
     table = opened(frame, error)
     name = str(wanted["label"])
-    roles = {str(one) for one in wanted.values() if one is not None}
-    given = None if labels is None or isinstance(labels, str) else [str(one) for one in labels]
-    if name in table or not roles - {name} <= set(table):
+    named = {str(column) for column in wanted.values() if column is not None}
+    given = None if labels is None or isinstance(labels, str) else [str(value) for value in labels]
+    if name in table or not named - {name} <= set(table):
         return frame, labels
-    chosen = [one for one in table if one not in roles] if given is None else given
+    chosen = [column for column in table if column not in named] if given is None else given
     if len(chosen) < 2 or not set(chosen) <= set(table):
         return frame, labels
-    values = np.stack([_marks(table[one]) for one in chosen])
+    values = np.stack([_marks(table[column]) for column in chosen])
     odd = np.isnan(values)
     if odd.any(axis=1).all() and given is None:
         return frame, labels  # no column has only 0 and 1
     if odd.any():
-        column, row = (int(one[0]) for one in np.nonzero(odd))
+        column, row = (int(places[0]) for places in np.nonzero(odd))
         words = "Name the column of labels with label=, or "
         words += (
             "the columns that are labels with labels=[...]"
@@ -112,18 +112,18 @@ def of_columns(
         )  # fmt: skip
     if none is not None and str(none) in chosen and given is None:
         alone = values[chosen.index(str(none))] == 1
-        kept = np.array([one != str(none) for one in chosen])
-        values, chosen = values[kept], [one for one in chosen if one != str(none)]
+        kept = np.array([label != str(none) for label in chosen])
+        values, chosen = values[kept], [label for label in chosen if label != str(none)]
         both = np.flatnonzero(alone & (values == 1).any(axis=0))
         if len(both):
             raise error(
-                f"column {str(none)!r}", where=f"row {both[0]}", found="1 beside a label",
-                expected=f"0 where a label applies: none={none!r} says that none does",
+                f"column {str(none)!r}", where=f"row {both[0]}", found="1 together with a label",
+                expected=f"0 in rows with labels: none={none!r} means that no label applies",
             )  # fmt: skip
-    space = [one.strip() for one in chosen]
+    space = [label.strip() for label in chosen]
     rows = [list(compress(space, row)) for row in (values == 1).T.tolist()]
-    rest = {one: values for one, values in table.items() if one in roles}
-    return rest | {name: pd.Series(rows, dtype=object)}, space
+    others = {column: cells for column, cells in table.items() if column in named}
+    return others | {name: pd.Series(rows, dtype=object)}, space
 
 
 def _marks(column: pd.Series[Any]) -> Floats:
@@ -143,7 +143,7 @@ def gathered(
     none: Any,
     labels: tables.Encoded | None,
 ) -> Answers:
-    """Gather rows into answers.
+    """Join the rows of each answer.
 
     Parameters
     ----------
@@ -206,10 +206,10 @@ def _separator(separator: Any) -> str:
     if not isinstance(separator, str) or not separator.strip():
         raise AnnotationError(
             "separator", expected='text between labels, such as ";"', found=brief(separator),
-            hint="Split labels between blanks into lists first",
+            hint="If blanks separate the labels, split the text into lists first",
         )  # fmt: skip
     bare = separator.strip()
-    # Blanks on both sides are kept: " / " is not in "n/a".
+    # Blanks on both sides are kept, so that " / " does not split "n/a".
     return separator if separator[0].isspace() and separator[-1].isspace() else bare
 
 
@@ -256,10 +256,11 @@ class _Read(NamedTuple):
     row: Ints
     """(label,): the row of each label."""
     place: Ints
-    """(label,): its place in `given`."""
-    given: list[Any]
+    """(label,): the place of each label in ``parts``."""
+    parts: list[Any]
+    """The labels of the distinct entries."""
     first: Ints
-    """(given,): the first row with this entry."""
+    """(part,): the first row with the entry."""
     whole: Flags
     """(row,): whether a row is a whole answer: a list, several labels, or the word of none."""
 
@@ -276,21 +277,21 @@ def _spread(column: pd.Series[Any], name: str, separator: str | None, word: str 
     start_row[code[::-1]] = np.arange(len(code))[::-1]
     parts, whole = [], np.zeros(len(distinct), dtype=bool)
     for k, cell in enumerate(distinct):
-        labels, found = _parts(cell, separator, word)
-        if found:
+        labels, failure = _parts(cell, separator, word)
+        if failure:
             raise AnnotationError(
-                f"column {name!r}", where=f"row {start_row[k]}", expected=found[0],
-                found=brief(cell), hint=found[1],
+                f"column {name!r}", where=f"row {start_row[k]}", expected=failure[0],
+                found=brief(cell), hint=failure[1],
             )  # fmt: skip
         parts.append(labels)
         whole[k] = isinstance(cell, (*_SEVERAL, np.ndarray)) or len(labels) != 1
     count = np.array([len(part) for part in parts], dtype=np.int64)
-    here = count[code]
-    row = np.repeat(np.arange(len(code)), here)
-    within = np.arange(len(row)) - np.repeat(np.cumsum(here) - here, here)
-    place = np.repeat((np.cumsum(count) - count)[code], here) + within
-    given = [label for part in parts for label in part]
-    return _Read(row, place, given, np.repeat(start_row, count), whole[code])
+    n_labels = count[code]
+    row = np.repeat(np.arange(len(code)), n_labels)
+    within = np.arange(len(row)) - np.repeat(np.cumsum(n_labels) - n_labels, n_labels)
+    place = np.repeat((np.cumsum(count) - count)[code], n_labels) + within
+    all_labels = [label for part in parts for label in part]
+    return _Read(row, place, all_labels, np.repeat(start_row, count), whole[code])
 
 
 _NOTHING: Final = (
@@ -325,14 +326,14 @@ def _parts(
         if word is not None and _text(label).casefold() == word.casefold():
             return [], _JOINED
         if isinstance(label, str) and label.startswith("["):
-            hint = "Lists written as text: frame['label'].map(json.loads), or ast.literal_eval"
+            hint = "Parse lists in text: frame['label'].map(json.loads), or ast.literal_eval"
             return [], ("labels that do not begin with '['", hint)
     return labels, None
 
 
 def _elements(read: _Read, name: str, labels: tables.Encoded | None) -> tuple[Ints, Names]:
     """Return the code of each label, and the label space."""
-    if not read.given:
+    if not read.parts:
         if labels is not None:
             return np.zeros(0, dtype=np.int64), labels.values
         raise AnnotationError(
@@ -340,7 +341,7 @@ def _elements(read: _Read, name: str, labels: tables.Encoded | None) -> tuple[In
             found="empty sets only", hint="Name the label space with labels=",
         )  # fmt: skip
     with relocated(lambda k: f"row {read.first[k]}"):
-        coded = tables.encode(pd.Series(read.given, dtype=object), name, sort=True)
+        coded = tables.encode(pd.Series(read.parts, dtype=object), name, sort=True)
     if labels is None:
         return coded.codes[read.place], coded.values
     known = tables.match(coded.values, labels.values)
@@ -369,7 +370,7 @@ def _statements(column: dict[str, pd.Series[Any]], names: Mapping[str, str]) -> 
 def _require_whole(
     read: _Read, statement: Ints, column: dict[str, pd.Series[Any]], name: str
 ) -> None:
-    """Raise if an answer has several rows of which one is a whole answer."""
+    """Raise if an answer has several rows, and one of them is a whole answer."""
     several = np.bincount(statement)[statement] > 1
     bad = np.flatnonzero(several & read.whole)
     if not len(bad):
@@ -380,16 +381,16 @@ def _require_whole(
     first, second = sorted((row, other))
     cells = column["label"].tolist()
     raise AnnotationError(
-        f"column {name!r}", where=f"rows {first} and {second} ({_who(column, row)})",
+        f"column {name!r}", where=f"rows {first} and {second} ({_row_names(column, row)})",
         expected="one row for each answer, or rows of one label each",
         found=f"{brief(cells[first])} and {brief(cells[second])} (such rows: {len(bad):,})",
         hint=_REPEATED if "annotator" in column else "",
     )  # fmt: skip
 
 
-def _who(column: dict[str, pd.Series[Any]], row: int) -> str:
-    who = [role for role in _STATEMENT if role in column][:2]
-    cells = {role: column[role].iloc[[row]].tolist()[0] for role in who}
+def _row_names(column: dict[str, pd.Series[Any]], row: int) -> str:
+    roles = [role for role in _STATEMENT if role in column][:2]
+    cells = {role: column[role].iloc[[row]].tolist()[0] for role in roles}
     return ", ".join(f"{role} {brief(cell)}" for role, cell in cells.items())
 
 
@@ -398,24 +399,24 @@ def _require_once(
 ) -> None:
     """Raise if an answer contains a label twice."""
     key = statement * len(space) + element
-    again = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
-    if not len(again):
+    repeated_rows = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
+    if not len(repeated_rows):
         return
-    second = int(again[0])
+    second = int(repeated_rows[0])
     first = int(np.flatnonzero(key == key[second])[0])
     same = row[first] == row[second]
     raise AnnotationError(
         f"column {name!r}",
         where=f"row {row[second]}" if same else f"rows {row[first]} and {row[second]}",
         expected="each label once in an answer",
-        found=f"{brief(space[element[second]].item())} twice (such labels: {len(again):,})",
+        found=f"{brief(space[element[second]].item())} twice (such labels: {len(repeated_rows):,})",
         hint="" if same or not repeated else _REPEATED,
     )  # fmt: skip
 
 
 def _require_same(
     column: dict[str, pd.Series[Any]],
-    kept: dict[str, pd.Series[Any]],
+    first_rows: dict[str, pd.Series[Any]],
     statement: Ints,
     names: Mapping[str, str],
 ) -> None:
@@ -423,17 +424,19 @@ def _require_same(
     for role, value in column.items():
         if role in ("label", *_STATEMENT):
             continue
-        here: Array = value.astype(object).to_numpy()
-        there: Array = kept[role].astype(object).to_numpy()[statement]
-        blank = pd.isna(here) | pd.isna(there)
-        differs = np.array([x != y for x, y in zip(here, there, strict=True)], dtype=object)
-        differs = np.where(blank, pd.isna(here) != pd.isna(there), differs).astype(bool)
+        values: Array = value.astype(object).to_numpy()
+        first_values: Array = first_rows[role].astype(object).to_numpy()[statement]
+        blank = pd.isna(values) | pd.isna(first_values)
+        differs = np.array(
+            [x != y for x, y in zip(values, first_values, strict=True)], dtype=object
+        )
+        differs = np.where(blank, pd.isna(values) != pd.isna(first_values), differs).astype(bool)
         if differs.any():
             at = int(differs.argmax())
             raise AnnotationError(
-                f"column {names[role]!r}", where=f"row {at} ({_who(column, at)})",
+                f"column {names[role]!r}", where=f"row {at} ({_row_names(column, at)})",
                 expected="one value in all rows of an answer",
-                found=f"{brief(here[at])} and {brief(there[at])}",
+                found=f"{brief(values[at])} and {brief(first_values[at])}",
             )  # fmt: skip
 
 

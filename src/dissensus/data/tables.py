@@ -113,7 +113,7 @@ def _fit(numbers: list[int]) -> bool:
 
 
 def _integers(numbers: list[int]) -> Array:
-    """Return integers as int64 if possible, else as text: as floats some would be equal."""
+    """Return integers as int64 if possible, else as text: floats would round some to be equal."""
     if _fit(numbers):
         return np.array(numbers, dtype=np.int64)
     return as_text([str(number) for number in numbers])
@@ -218,8 +218,8 @@ def encode(
     values = plain(values, name, error)
     if column.dtype == object:
         # Two objects may have one name: 0.1 and Decimal("0.1"), or one moment in two time zones.
-        again, values = pd.factorize(values)
-        codes = again[codes]
+        recoded, values = pd.factorize(values)
+        codes = recoded[codes]
     if sort:
         order = np.argsort(values, kind="stable")
         codes, values = np.argsort(order)[codes], values[order]
@@ -243,7 +243,7 @@ def present(
     error: type[AnnotationError] = AnnotationError,
     hint: str = "",
 ) -> None:
-    """Raise with the first row in which an entry is missing; blanks are counted too."""
+    """Raise if an entry is missing. The error names the first missing or blank entry."""
     lacking = missing(column)
     if lacking.any():
         raise _missing(lacking, blank(column), name, error, hint)
@@ -252,14 +252,14 @@ def present(
 def _missing(
     lacking: Flags, blanks: Flags, name: str, error: type[AnnotationError], hint: str
 ) -> AnnotationError:
-    """Return the error about rows without a value, or with text of nothing but blanks."""
+    """Return the error about rows whose entry is missing or consists of blanks."""
     rows = np.flatnonzero(lacking | blanks)
     several = lacking.any() and blanks.any()
     only = f", {blanks.sum()} of them with nothing but blanks" if several else ""
     noun = "a missing value" if lacking[rows[0]] else "nothing but blanks"
-    found = f"{noun} ({len(rows)} of {len(lacking)} rows{only})"
+    description = f"{noun} ({len(rows)} of {len(lacking)} rows{only})"
     return error(
-        f"column {name!r}", where=f"row {rows[0]}", expected="a value", found=found, hint=hint
+        f"column {name!r}", where=f"row {rows[0]}", expected="a value", found=description, hint=hint
     )
 
 
@@ -283,13 +283,13 @@ def missing(column: pd.Series[Any]) -> Flags:
     """
     try:
         return column.isna().to_numpy()
-    except InvalidOperation:  # pandas compares decimals, some of which raise
+    except InvalidOperation:  # pandas compares cells, and Decimal("sNaN") cannot be compared
         signals = np.array([isinstance(cell, Decimal) and cell.is_snan() for cell in column])
         return column.mask(signals).isna().to_numpy()
 
 
 def _require_one_kind(column: pd.Series[Any], name: str, error: type[AnnotationError]) -> None:
-    """Raise with two rows that differ, if a column of objects has several types of values."""
+    """Raise if a column of objects has values of several kinds; the error names two rows."""
     if pd.api.types.infer_dtype(column, skipna=False) in _UNIFORM:
         return
     kinds = [kind_of(value) for value in column]
@@ -309,22 +309,22 @@ def _require_one_kind(column: pd.Series[Any], name: str, error: type[AnnotationE
 def _require_usable(
     values: Array, codes: Ints, name: str, error: type[AnnotationError], hint: str
 ) -> None:
-    """Raise with the first row of a name that cannot be stored, is blank, or is an infinity."""
+    """Raise if a name is blank, infinite or cannot be stored; the error names its first row."""
     if values.dtype.kind in "OU":
         blanks = np.isin(codes, np.flatnonzero(blank(pd.Series(values, dtype=object))))
         if blanks.any():
             raise _missing(np.zeros(len(codes), dtype=bool), blanks, name, error, hint)
-    place, found = 0, ""
+    place, reason = 0, ""
     if values.dtype.kind in "OU":
         cells = enumerate(values.tolist())
-        place, found = next(((n, why) for n, cell in cells if (why := _unusable(cell))), (0, ""))
+        place, reason = next(((n, why) for n, cell in cells if (why := _unusable(cell))), (0, ""))
     elif values.dtype.kind == "f" and np.isinf(values).any():
-        place, found = int(np.isinf(values).argmax()), "an infinity"
-    if found:
+        place, reason = int(np.isinf(values).argmax()), "an infinity"
+    if reason:
         rows = np.flatnonzero(codes == place)
         where = f"row {rows[0]}" if len(rows) else ""
         expected = "a name or a finite number"
-        raise error(f"column {name!r}", where=where, expected=expected, found=found)
+        raise error(f"column {name!r}", where=where, expected=expected, found=reason)
 
 
 def _unusable(cell: Any) -> str:
@@ -349,13 +349,13 @@ def numbers(
     hint: str = "",
     blank_hint: str = "",
 ) -> Floats:
-    """Return a column as finite floats, or raise with the first row that is not a finite float."""
+    """Return a column as finite floats, or raise; the error names the first wrong row."""
     present(column, name, error, blank_hint)
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.dtype.categories.dtype)
     if column.dtype.kind in "mMc":  # pandas would count nanoseconds, or drop the imaginary part
-        found = repr(column.iloc[0])
-        raise error(f"column {name!r}", where="row 0", expected="a finite number", found=found)
+        first_cell = repr(column.iloc[0])
+        raise error(f"column {name!r}", where="row 0", expected="a finite number", found=first_cell)
     read = pd.to_numeric(column, errors="coerce").to_numpy()
     if read.dtype.kind == "c":  # complex numbers with an imaginary part
         read = np.where(read.imag == 0, read.real, np.nan)
@@ -423,7 +423,7 @@ def match(values: Array, vocabulary: Array) -> Ints:
         v.astype(object) if v.dtype.kind == "T" else v for v in (values, vocabulary)
     )
     if values.dtype == vocabulary.dtype and np.array_equal(values, vocabulary):
-        return np.arange(len(values))  # a hundredth of the time
+        return np.arange(len(values))  # takes a hundredth of the time
     left, right = pd.Index(values), pd.Index(vocabulary)
     if (values.dtype.kind in "UO") != (vocabulary.dtype.kind in "UO"):
         left, right = _spelled(values), _spelled(vocabulary)
@@ -431,7 +431,7 @@ def match(values: Array, vocabulary: Array) -> Ints:
 
 
 def widened(labels: Array, others: Array) -> Array:
-    """Add labels that are not among the first; if some are text, all become text."""
+    """Append the ``others`` that are not in ``labels``; text and numbers together become text."""
     new = others[match(others, labels) < 0]
     if (new.dtype.kind in "UOT") != (labels.dtype.kind in "UOT"):
         labels, new = labels.astype(np.str_), new.astype(np.str_)

@@ -1,4 +1,4 @@
-"""Values for each item from arguments, such as weights and clusters, by place or by name."""
+"""Arguments with a value for each item, such as weights and clusters, by place or by name."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def item_weights(weights: Any, items: Names, argument: str, also: str = "") -> F
 
 
 def check_values(values: Floats, argument: str) -> None:
-    """Check weights with items along the last axis."""
-    some = (values > 0).any(axis=-1)  # a sum could overflow
-    if not np.isfinite(values).all() or (values < 0).any() or not some.all():
-        expected = "finite, non-negative weights, one of them positive"
-        found = f"values from {values.min()} to {values.max()}"
-        raise ArgumentError(argument, expected=expected, found=found)
+    """Raise unless weights are valid; items are along the last axis."""
+    any_positive = (values > 0).any(axis=-1)  # sums of weights could overflow
+    if not np.isfinite(values).all() or (values < 0).any() or not any_positive.all():
+        expected = "finite, non-negative weights, at least one of them positive"
+        description = f"values from {values.min()} to {values.max()}"
+        raise ArgumentError(argument, expected=expected, found=description)
 
 
 def _numbers(values: Names, argument: str, expected: str) -> Floats:
@@ -45,8 +45,8 @@ def _numbers(values: Names, argument: str, expected: str) -> Floats:
     wrong = next((cell for cell in cells if isinstance(cell, str | bytes)), None)
     if wrong is not None or values.dtype.kind not in "biufO":
         wrong = values.tolist()[0] if wrong is None else wrong
-        found = f"{type(wrong).__name__}, such as {wrong!r}"
-        raise ArgumentError(argument, expected=expected, found=found)
+        description = f"{type(wrong).__name__}, such as {wrong!r}"
+        raise ArgumentError(argument, expected=expected, found=description)
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as problem:
@@ -68,8 +68,8 @@ def by_item(given: Any, items: Names, argument: str, noun: str) -> Names:
     if values.shape != (len(items),):
         odd = values.dtype == object and values.ndim == 0
         expected = f"one {noun} for each of {len(items)} items"
-        found = type(given).__name__ if odd else f"an array of shape {values.shape}"
-        raise ArgumentError(argument, expected=expected, found=found)
+        description = type(given).__name__ if odd else f"an array of shape {values.shape}"
+        raise ArgumentError(argument, expected=expected, found=description)
     return values
 
 
@@ -113,7 +113,7 @@ def _goes_by_place(index: pd.Index[Any], items: Names, argument: str, noun: str)
             argument,
             expected=f"a {noun} for each item, by name or by place",
             found=f"a Series with the default index 0, 1, ... for the items {shown(list(items))}",
-            hint="Pass a mapping from item, or by place an array (.to_numpy())",
+            hint="Pass a mapping from item to value, or an array in item order (.to_numpy())",
         )
     return False
 
@@ -122,13 +122,13 @@ def by_name(names: Names, items: Names, argument: str, noun: str = "weight") -> 
     """Return the place of each item among names; names of other items are ignored."""
     doubled = pd.Index(names).duplicated()
     if doubled.any():
-        found = f"{shown(list(names[doubled]))} more than once"
-        raise ArgumentError(argument, expected=f"one {noun} for each item", found=found)
+        description = f"{shown(list(names[doubled]))} more than once"
+        raise ArgumentError(argument, expected=f"one {noun} for each item", found=description)
     place = places(names, items)
     if (place < 0).any():
         lacking = items[place < 0]
-        found = f"none for {len(lacking)} of them: {shown(list(lacking))}"
-        raise ArgumentError(argument, expected=f"a {noun} for every item", found=found)
+        description = f"none for {len(lacking)} of them: {shown(list(lacking))}"
+        raise ArgumentError(argument, expected=f"a {noun} for every item", found=description)
     return place
 
 

@@ -1,7 +1,7 @@
 """The section ``accuracy``: accuracies if every item has one true label, which is unknown.
 
 `models.dawid_skene` and `models.symmetric_confusion` are fitted, with correlated errors of
-an item's annotators. The model that predicts labels better is taken.
+an item's annotators. The model that predicts labels better is used.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from dissensus.sampling import convergence, fitting
 from dissensus.statistics._votes import by_annotator
 from dissensus.wording import capital, counted, listed
 
-# The compared models of one true label.
+# The models to compare.
 
 
 GROUP: Final = "accuracy"
@@ -67,13 +67,13 @@ SOURCE: Final = "model"
 NOTE: Final = "Accuracies are not estimated"
 MODELS: Final = ("dawid_skene", "symmetric_confusion")
 MOST_LABELS: Final = 30
-"""Maximum number of labels: with more, few items have a label twice, and agreement is rare."""
+"""Maximum number of labels. With more, few items get the same label twice."""
 _NO_TRUTH: Final = {"ranking": "rankings do not name one label",
                     "continuous": "numbers are not right or wrong"}  # fmt: skip
 
 
 class Candidate(NamedTuple):
-    """A model that may be taken, with its settings."""
+    """A model that may be used, with its settings."""
 
     model: str
     settings: Mapping[str, Any]
@@ -102,8 +102,8 @@ def plan(
     Raises
     ------
     ArgumentError
-        If the model is unknown or cannot be fitted to such annotations, or ``truth`` has labels
-        that these items cannot have.
+        If the model is unknown or cannot be fitted to such annotations, or if ``truth`` has
+        unknown items or labels.
     """
     arguments.one_of("truth_model", truth_model, (AUTO, *MODELS, None))
     if truth is not None and truth_model is None:
@@ -138,24 +138,22 @@ def plan(
     if bare and systems is not None:
         several = systems.sizes[SYSTEM] > 1
         agree = " and a similar number of agreeing systems" if several else ""
-        people = (
-            "annotators as often as on labelled items with a similar number of agreeing systems"
-            if several else "annotators as often as on the labelled items"
-        )  # fmt: skip
+        people = " with a similar number of agreeing systems" if several else ""
         remarks.append(
             f"Annotators did not label {counted(bare, 'item')}. Accuracies are for all items. On "
             "items without a label and without a known truth, a system is assumed to be right as "
-            f"often as on labelled items with the same prediction{agree}, and {people}."
+            f"often as on labelled items with the same prediction{agree}. Annotators are assumed "
+            f"to be right as often as on labelled items{people}."
         )
     if "cluster_code" in annotations:
         remarks.append(
-            "Intervals of systems' accuracy on new items allow for clusters as far as the truth is "
-            "known. Intervals for these items, and for annotators, treat the items of a cluster as "
-            "independent, and may be too narrow."
+            "Intervals of systems' accuracy on new items account for clusters, but treat the "
+            "uncertainty about true labels as independent. Intervals for these items, and for "
+            "annotators, treat the items of a cluster as independent, and may be too narrow."
         )
     candidates = _candidates(annotations, systems, anonymous)
     if by_name:
-        candidates = tuple(one for one in candidates if one.model == truth_model)
+        candidates = tuple(candidate for candidate in candidates if candidate.model == truth_model)
     elif annotations.sizes[ANNOTATION] < ENOUGH * annotations.sizes[LABEL]:
         candidates = candidates[1:]  # too few labels for confusion matrices
     return AccuracyPlan(
@@ -170,7 +168,7 @@ def n_known(annotations: xr.Dataset, truth: Any) -> int:
 
 
 def _reason(annotations: xr.Dataset, threshold: float | None, by_name: bool) -> Reason | None:
-    """Return why no model is fitted, if so."""
+    """Return the reason not to fit a model, or None."""
     text = no_one_label(annotations, threshold)
     if text or by_name:
         return Reason(text) if text else None
@@ -184,22 +182,22 @@ def _reason(annotations: xr.Dataset, threshold: float | None, by_name: bool) -> 
 def _require_enough(
     annotations: xr.Dataset, threshold: float | None, truth: Any, reason: Reason
 ) -> None:
-    """Raise if too few items have two annotators, unless enough true labels are known."""
+    """Raise the reason, unless it is too few annotators and enough true labels are known."""
     impossible = bool(no_one_label(annotations, threshold, alone=True))
     known = 0 if impossible else n_known(annotations, truth)
     if known >= FEWEST and reason.text in (NO_PAIR, too_few(annotations)):
         return
-    few = f", or the truth of {FEWEST} items or more" if 0 < known < FEWEST else ""
+    alternative = f", or the truth of {FEWEST} items or more" if 0 < known < FEWEST else ""
     raise ArgumentError(
-        "truth", expected=f"None: {reason.text}{few}", found=brief(truth),
+        "truth", expected=f"None: {reason.text}{alternative}", found=brief(truth),
         hint="" if impossible else f"truth_model={MODELS[1]!r} estimates accuracies nevertheless",
     )  # fmt: skip
 
 
 def no_one_label(annotations: xr.Dataset, threshold: float | None, *, alone: bool = False) -> str:
-    """Return why labels cannot be right or wrong, or annotators not be compared; or "".
+    """Return why labels cannot be right or wrong, or why annotators cannot be compared.
 
-    With ``alone``, items may have one annotator each.
+    The text is "" if they can. With ``alone``, items may have only one annotator.
     """
     kind = annotations.attrs["kind"]
     if kind in _NO_TRUTH:
@@ -212,7 +210,7 @@ def no_one_label(annotations: xr.Dataset, threshold: float | None, *, alone: boo
 
 
 def too_few(annotations: xr.Dataset) -> str:
-    """Return a text if too few items have two annotators; or ""."""
+    """Return a text if too few items have two annotators, else ""."""
     several = int((voices_per(annotations, ITEM) > 1).sum())
     if several >= FEWEST:
         return ""
@@ -223,19 +221,19 @@ def too_few(annotations: xr.Dataset) -> str:
 def _candidates(
     annotations: xr.Dataset, predictions: xr.Dataset | None, anonymous: bool
 ) -> tuple[Candidate, ...]:
-    """Return the two models, with parameters of each annotator unless these are anonymous."""
+    """Return the two models; ``anonymous`` annotators share their parameters."""
     ordered = annotations.attrs["kind"] == "ordinal" and not are_classes(annotations, predictions)
-    who = "all annotators" if anonymous else "each annotator"
+    annotators = "all annotators" if anonymous else "each annotator"
     return (
         Candidate(
             "dawid_skene", {"pooling": "complete" if anonymous else "none"},
-            f"a confusion matrix for {who}",
+            f"a confusion matrix for {annotators}",
         ),
         Candidate(
             "symmetric_confusion",
             {"accuracy": "common" if anonymous else "annotator",
              "errors": "graded" if ordered else "equal"},
-            f"an accuracy for {who}",
+            f"an accuracy for {annotators}",
         ),
     )  # fmt: skip
 
@@ -269,7 +267,7 @@ _COMPARED: Final = 1000
 
 
 class Run(NamedTuple):
-    """A plan, the number of draws of a chain that are kept, and of draws made for each of them."""
+    """A plan, the draws that are kept per chain, and the draws made for each kept draw (thin)."""
 
     plan: AccuracyPlan
     draws: int
@@ -289,39 +287,39 @@ class Fitted(NamedTuple):
 def fits(annotations: xr.Dataset, run: Run) -> Fitted:
     """Fit all candidates, and choose the one that predicts labels best.
 
-    All systems are judged in one fit. None is evidence of the truth: otherwise systems with the
-    same errors would outvote the annotators.
+    All systems are evaluated in one fit. Their predictions are not evidence of the truth:
+    otherwise systems with the same errors would outvote the annotators.
     """
     rng = generator(run.settings.random_seed, "accuracy")
     done: list[tuple[Candidate, xr.DataTree, xr.Dataset]] = []
     problems: list[tuple[Candidate, AnnotationError]] = []
     candidates = list(run.plan.candidates)
-    for one in fitting.tracked(candidates, "Estimating accuracies", run.settings.progressbar):
-        fit = _fit(annotations, one, run, rng)
-        kept = _draws_of(fit, annotations, run.plan.predictions, run.thin)
+    for candidate in fitting.tracked(candidates, "Estimating accuracies", run.settings.progressbar):
+        fit = _fit(annotations, candidate, run, rng)
+        accuracies = _draws_of(fit, annotations, run.plan.predictions, run.thin)
         try:
-            _require_settled(kept, run.plan, one)
+            _require_settled(accuracies, run.plan, candidate)
         except AnnotationError as problem:
-            problems.append((one, problem))
+            problems.append((candidate, problem))
         else:
-            done.append((one, fit, kept))
+            done.append((candidate, fit, accuracies))
     if not done:
         raise problems[0][1]
     best, remarks = _best(done)
     remarks += [
-        f"{capital(one.in_words)} is left out because of {problem.found}. {problem.hint}."
-        for one, problem in problems
+        f"{capital(candidate.in_words)} is left out because of {problem.found}. {problem.hint}."
+        for candidate, problem in problems
     ]
-    taken, fit, kept = done[best]
-    return Fitted(kept, fit, taken, remarks)
+    taken, fit, accuracies = done[best]
+    return Fitted(accuracies, fit, taken, remarks)
 
 
 def _best(done: list[tuple[Candidate, xr.DataTree, xr.Dataset]]) -> tuple[int, list[str]]:
-    """Choose by leave-one-out prediction: the first, unless one is better by 2 standard errors."""
+    """Choose by leave-one-out prediction: the first, or one better by 2 standard errors."""
     if len(done) < 2:
         return 0, []
     elpd = [_pointwise(fit) for _, fit, _ in done]
-    gaps = [one - elpd[0] for one in elpd]
+    gaps = [density - elpd[0] for density in elpd]
     total = [float(gap.sum()) for gap in gaps]
     error = [float(gap.std(ddof=1) * np.sqrt(len(gap))) for gap in gaps]
     best = max(range(len(done)), key=lambda k: total[k] if total[k] > 2 * error[k] else -(k > 0))
@@ -347,24 +345,26 @@ def _pointwise(fit: xr.DataTree) -> Any:
         density = density.isel({ITEM: places})
     tree = xr.DataTree.from_dict({"log_likelihood": density, "posterior": fit["posterior"]})
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pareto k: a few items seldom change the order
+        warnings.simplefilter("ignore")  # Pareto k: a few items seldom change which model is best
         return az.loo(tree, var_name="labels", pointwise=True).elpd_i.to_numpy()
 
 
-def _require_settled(draws: xr.Dataset, plan: AccuracyPlan, one: Candidate) -> None:
+def _require_settled(draws: xr.Dataset, plan: AccuracyPlan, candidate: Candidate) -> None:
     """Raise if chains disagree, unless the model was named.
 
-    Few labels, or labels that hardly agree, have several explanations: accurate annotators of hard
+    Few labels, or labels that hardly agree, have two explanations: accurate annotators of hard
     items, or inaccurate annotators.
     """
-    found = diagnosed(draws)
-    if found["n_items_poor"] and not plan.by_name:
-        r_hat = f", r-hat up to {found['r_hat_max']:.2f}" if "r_hat_max" in found else ""
+    diagnostics = diagnosed(draws)
+    if diagnostics["n_items_poor"] and not plan.by_name:
+        r_hat = (
+            f", r-hat up to {diagnostics['r_hat_max']:.2f}" if "r_hat_max" in diagnostics else ""
+        )
         raise AnnotationError(
             "annotations", expected="chains that agree on the accuracies",
-            found=f"chains that differ (minimum {found['ess_bulk_min']:.0f} effective "
+            found=f"chains that differ (minimum {diagnostics['ess_bulk_min']:.0f} effective "
             f"draws{r_hat}): there may be too few labels, or too much disagreement",
-            hint=f'More draws may suffice; truth_model="{one.model}" shows them nevertheless',
+            hint=f'More draws may suffice; truth_model="{candidate.model}" shows them nevertheless',
         )  # fmt: skip
 
 
@@ -378,12 +378,12 @@ def diagnosed(draws: xr.Dataset) -> dict[str, Any]:
     each = [settled(on_average(draws["annotator_accuracy"]))]
     if "estimated_accuracy" in draws:
         each.append(settled(draws["estimated_accuracy"]))
-    worst = dict(min(each, key=lambda one: float(one["ess_bulk_min"])))
+    worst = dict(min(each, key=lambda diagnostics: float(diagnostics["ess_bulk_min"])))
     if "r_hat_max" in worst:
-        worst["r_hat_max"] = max(one["r_hat_max"] for one in each)
+        worst["r_hat_max"] = max(diagnostics["r_hat_max"] for diagnostics in each)
     for name in ("r_hat_max_item", "ess_bulk_median"):
         worst.pop(name, None)
-    worst["n_items_poor"] = max(one["n_items_poor"] for one in each)
+    worst["n_items_poor"] = max(diagnostics["n_items_poor"] for diagnostics in each)
     return worst
 
 
@@ -394,11 +394,13 @@ def settled(draws: xr.DataArray) -> dict[str, Any]:
     whole = xr.DataArray(flat, dims=(*SAMPLE, "accuracy"), coords={"accuracy": names})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # see diagnosed
-        found = convergence.diagnosed(whole, "accuracy")
-    few = found["ess_bulk_min"] < LEAST_EFFECTIVE
-    broken = found["n_items_undefined"] or found["n_items_stuck"]
-    found["n_items_poor"] = int(few or found.get("r_hat_max", 1.0) > MOST_R_HAT or bool(broken))
-    return found
+        diagnostics = convergence.diagnosed(whole, "accuracy")
+    few = diagnostics["ess_bulk_min"] < LEAST_EFFECTIVE
+    broken = diagnostics["n_items_undefined"] or diagnostics["n_items_stuck"]
+    diagnostics["n_items_poor"] = int(
+        few or diagnostics.get("r_hat_max", 1.0) > MOST_R_HAT or bool(broken)
+    )
+    return diagnostics
 
 
 def _names(draws: xr.DataArray) -> list[str]:
@@ -410,16 +412,16 @@ def _names(draws: xr.DataArray) -> list[str]:
 
 
 def _fit(
-    annotations: xr.Dataset, one: Candidate, run: Run, rng: np.random.Generator
+    annotations: xr.Dataset, candidate: Candidate, run: Run, rng: np.random.Generator
 ) -> xr.DataTree:
     """Fit one candidate."""
     with fitting.all_or_nothing():
-        fit: xr.DataTree = models.get(one.model).module.fit(
+        fit: xr.DataTree = models.get(candidate.model).module.fit(
             annotations, predictions=run.plan.predictions, draws=run.thin * run.draws,
             tune=_WARM_UP, chains=run.settings.chains, random_seed=rng, progressbar=False,
             keep_items=False, log_likelihood=len(run.plan.candidates) > 1,
             on_missing=run.settings.on_missing, truth=run.plan.truth,
-            error_correlation=run.plan.error_correlation, **one.settings,
+            error_correlation=run.plan.error_correlation, **candidate.settings,
         )  # fmt: skip
     return fit
 
@@ -449,14 +451,16 @@ def _draws_of(
     })  # fmt: skip
     if predictions is None:
         return out
-    here, new = posterior["system_correct"], posterior["system_accuracy"]
+    these_items, new_items = posterior["system_correct"], posterior["system_accuracy"]
     if "cluster_code" in annotations:
-        new = (here + np.sqrt(design_effect(fit, annotations)) * (new - here)).clip(0.0, 1.0)
+        new_items = (
+            these_items + np.sqrt(design_effect(fit, annotations)) * (new_items - these_items)
+        ).clip(0.0, 1.0)
     index = xr.IndexVariable(SCOPE, list(SCOPES))
-    found = xr.concat([here, new], dim=index, combine_attrs="drop")
-    found = found.transpose(*SAMPLE, SCOPE, SYSTEM)
-    above = (new > on_average(people)).mean(list(SAMPLE))
-    out["estimated_accuracy"] = found.drop_attrs().assign_attrs(higher)
+    accuracy = xr.concat([these_items, new_items], dim=index, combine_attrs="drop")
+    accuracy = accuracy.transpose(*SAMPLE, SCOPE, SYSTEM)
+    above = (new_items > on_average(people)).mean(list(SAMPLE))
+    out["estimated_accuracy"] = accuracy.drop_attrs().assign_attrs(higher)
     out["above_annotators"] = above.drop_attrs()
     observed = fit["observed_data"].to_dataset()
     answered = observed["system_label_code"] >= 0
@@ -473,19 +477,19 @@ def design_effect(fit: xr.DataTree, annotations: xr.Dataset) -> xr.DataArray:
     .. math:: \max\Bigl(1, 1 + \frac{\frac{C}{C - 1} \sum_c (\sum_{i \in c} r_i)^2
         - \sum_i r_i^2}{\sum_i v_i}\Bigr)
 
-    with :math:`r_i` the probability that the answer to item i is right, less its mean, and
-    :math:`v_i` the variance of being right; C clusters. The design effect of cluster samples, Kish
-    (1965), *Survey Sampling*, section 5.4, as a ratio of estimates. Uncertainty
-    about the truths is treated as independent.
+    where :math:`p_i` is the probability that the answer to item i is right, :math:`r_i = p_i -
+    \bar p`, :math:`v_i = r_i^2 + p_i (1 - p_i)`, and C is the number of clusters. This is the
+    design effect of cluster samples (Kish 1965, *Survey Sampling*, section 5.4), as a ratio of
+    estimates. Uncertainty about true labels is treated as independent between items.
     """
     observed = fit["observed_data"].to_dataset()
     truth = fit["constant_data"].to_dataset()["truth_mean"]
     cluster = clusters_of(annotations, truth)
     assert cluster is not None
-    said = observed["system_label_code"].transpose(ITEM, SYSTEM)
+    answers = observed["system_label_code"].transpose(ITEM, SYSTEM)
     right = truth.transpose(ITEM, ...).to_numpy()
-    out = np.ones(said.sizes[SYSTEM])
-    for system, code in enumerate(said.to_numpy().T):
+    out = np.ones(answers.sizes[SYSTEM])
+    for system, code in enumerate(answers.to_numpy().T):
         known, own = code >= 0, code < right.shape[1]
         p = np.zeros(len(code))
         p[known & own] = right[known & own, code[known & own]]
@@ -494,9 +498,9 @@ def design_effect(fit: xr.DataTree, annotations: xr.Dataset) -> xr.DataArray:
         variance = (r**2 + np.where(known, p * (1.0 - p), 0.0)).sum()
         if n > 1 and variance > 0.0:
             of_cluster = np.bincount(cluster, r)
-            more = n / (n - 1) * (of_cluster**2).sum() - (r**2).sum()
-            out[system] = max(1.0, 1.0 + more / variance)
-    return xr.DataArray(out, dims=SYSTEM, coords={SYSTEM: said[SYSTEM].to_numpy()})
+            excess = n / (n - 1) * (of_cluster**2).sum() - (r**2).sum()
+            out[system] = max(1.0, 1.0 + excess / variance)
+    return xr.DataArray(out, dims=SYSTEM, coords={SYSTEM: answers[SYSTEM].to_numpy()})
 
 
 def _to_know(variance: xr.DataArray, n_items: xr.DataArray) -> xr.DataArray:
@@ -529,26 +533,26 @@ def draws(groups: Groups, plan: AccuracyPlan, settings: Settings) -> Groups:
     per_chain = settings.draws // settings.chains
     few = annotations.sizes[ANNOTATION] <= FEW_LABELS
     n = max(per_chain // 2, 2 * LEAST_DRAWS) if few else max(per_chain // 4, LEAST_DRAWS)
-    own = Notes()
-    with own.of(GROUP), warnings.catch_warnings():
+    section_notes = Notes()
+    with section_notes.of(GROUP), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # see warn_of_chains below
         warnings.filterwarnings("ignore", _OUTSIDE, DissensusWarning)  # the metrics warn
-        found = fits(annotations, Run(plan, n, 2 if few else 1, settings))
+        fitted = fits(annotations, Run(plan, n, 2 if few else 1, settings))
     attrs: dict[str, Any] = {
-        "model": found.taken.model, "inference": str(found.fit.attrs["inference"]),
-        "settings": json.dumps(dict(found.taken.settings)),
+        "model": fitted.taken.model, "inference": str(fitted.fit.attrs["inference"]),
+        "settings": json.dumps(dict(fitted.taken.settings)),
         "n_known": n_known(annotations, plan.truth),
         "correlation_given": int(plan.error_correlation != LEARNED),
-        "near_guessing": float(found.fit.attrs["near_guessing"]),
+        "near_guessing": float(fitted.fit.attrs["near_guessing"]),
     }  # fmt: skip
-    out = found.draws.merge(majority(annotations, plan.predictions, settings.on_missing))
+    out = fitted.draws.merge(majority(annotations, plan.predictions, settings.on_missing))
     diagnostics, rough = _diagnosed(out)
     attrs |= diagnostics
-    attrs["notes"] = "\n".join([*plan.remarks, *found.remarks, *rough, *own.texts()])
-    with settings.notes.of(found.taken.model):
+    attrs["notes"] = "\n".join([*plan.remarks, *fitted.remarks, *rough, *section_notes.texts()])
+    with settings.notes.of(fitted.taken.model):
         warn_of_chains(
             attrs,
-            f"The chains of {found.taken.model} have not run long enough for some accuracies",
+            f"The chains of {fitted.taken.model} have not run long enough for some accuracies",
             f"Do not trust their intervals; ask for more draws (draws={16 * n}), or leave them out "
             "(truth_model=None).",
         )

@@ -39,7 +39,7 @@ _AT_ONCE: Final = 2_000_000
 
 
 def question_of(question: str | None, known: int) -> str:
-    """Return the leading question: the truth if any true label is known, else the panel."""
+    """Return ``question`` or, by default, the truth if any true label is known, else the panel."""
     arguments.one_of("question", question, (PANEL, TRUTH, None))
     return question or (TRUTH if known else PANEL)
 
@@ -48,11 +48,11 @@ def with_answers(
     groups: Groups, question: str, *, new_items: bool, random_seed: Any, reference: float,
     shape: tuple[int, int], truth_model: str,
 ) -> Groups:  # fmt: skip
-    """Add the group ``answers``, where annotators and systems gave labels.
+    """Add the group ``answers``, if annotators and systems gave labels.
 
-    ``shape`` is the number of chains and of draws if there is no system. ``truth_model`` is the
-    status of the section on accuracy. If systems have no accuracy, the panel leads, and the
-    attribute ``notes`` says why.
+    ``shape`` (chains, draws) is used without systems only. ``truth_model`` is the status of the
+    section ``accuracy``. If the question is the truth, but systems have no accuracy, the panel
+    leads and the attribute ``notes`` says why.
     """
     annotations, predictions = groups["annotations"], groups.get("predictions")
     by_label = "metrics" not in groups or "top_1_accuracy" in groups["metrics"]
@@ -100,16 +100,16 @@ def _thinned(draws: xr.DataArray, n: int) -> xr.DataArray:
 
 
 class Votes(NamedTuple):
-    """First choices. Each annotator has one vote on an item; ties share it."""
+    """First choices. Each annotator has one vote on an item; tied labels share the vote."""
 
     item: Ints
-    """(vote): place of its item among those with votes."""
+    """(vote): position of its item among the items with votes."""
     annotator: Ints
     """(vote)"""
     agrees: Floats
     """(vote, system): share of the vote for the system's answer."""
     shared: Floats
-    """(vote): agreement with the other votes on its item, summed over these."""
+    """(vote): sum of its agreements with the other votes on its item."""
     tied: Flags
     """(item): whether a vote on it is for several labels."""
     unit: Ints
@@ -147,7 +147,7 @@ def votes_of(annotations: xr.Dataset, predictions: xr.Dataset | None) -> Votes:
     if predictions is not None:
         predicted = match(annotations[ITEM].to_numpy(), predictions[ITEM].to_numpy()) >= 0
         first &= predicted[annotations["item_code"].to_numpy()]
-    item, label, who = (
+    item, label, annotator = (
         annotations[name].to_numpy()[first]
         for name in ("item_code", "label_code", "annotator_code")
     )
@@ -155,7 +155,7 @@ def votes_of(annotations: xr.Dataset, predictions: xr.Dataset | None) -> Votes:
         ranking_code(annotations)[first], return_index=True, return_inverse=True
     )
     n_each = np.bincount(vote)
-    part = 1.0 / n_each[vote]  # of a vote for tied labels
+    part = 1.0 / n_each[vote]  # share of the vote that each tied label gets
     used, of_vote = np.unique(item[begins], return_inverse=True)
     cell = np.unique(item * annotations.sizes[LABEL] + label, return_inverse=True)[1]
     others = np.bincount(cell, part)[cell] - part
@@ -165,7 +165,7 @@ def votes_of(annotations: xr.Dataset, predictions: xr.Dataset | None) -> Votes:
     ] or [np.zeros(len(begins))], axis=1)  # fmt: skip
     cluster = clusters_of(annotations, annotations[ITEM])
     return Votes(
-        of_vote, who[begins], agrees, np.bincount(vote, part * others),
+        of_vote, annotator[begins], agrees, np.bincount(vote, part * others),
         np.bincount(of_vote, n_each > 1) > 0, used if cluster is None else cluster[used],
     )  # fmt: skip
 
@@ -180,9 +180,9 @@ def agreements(
 ) -> tuple[Floats, Floats]:
     """Draw the agreement of two annotators (draw), and of systems with an annotator (draw, system).
 
-    For these items, agreements vary by chance and between annotators (`spread_of`). For new items,
-    they vary by the Bayesian bootstrap of items or clusters, and between annotators beyond chance.
-    The agreement of two annotators is NaN if no item has two.
+    Draws for these items vary by chance and by annotator (`spread_of`). Draws for new items vary by
+    the Bayesian bootstrap of items or clusters, and by annotator beyond chance. The agreement of
+    two annotators is NaN if no item has two.
     """
     size, pairs = votes.size, votes.of_pairs()
     noise = spread_of(votes).drawn(draws, rng, chance=not new_items)
@@ -220,23 +220,23 @@ def deviations(votes: Votes) -> Floats:
     r"""Return the contribution of each vote to the agreements (vote, system and pairs).
 
     If votes on an item are independent, the variance of an agreement is the sum of squared
-    contributions. Of an item with m votes, the mean :math:`\bar x` over votes moves by
-    :math:`(x_j - \bar x) / \sqrt{m (m - 1)}`, and the agreement U of pairs by
-    :math:`2 \sqrt{(m - 1) / m} (g_j - U) / (m - 2)`, where :math:`g_j` is the agreement of vote j
-    with the others: the jackknife of a U-statistic, Arvesen (1969), *Annals of Mathematical
-    Statistics* 40. With few votes the variance of U is too large by the result of `_excess`.
+    contributions. On an item with m votes, vote j contributes :math:`(x_j - \bar x) / \sqrt{m (m -
+    1)}` to the mean :math:`\bar x` over votes, and :math:`2 \sqrt{(m - 1) / m} (g_j - U) / (m -
+    2)` to the agreement U of pairs, where :math:`g_j` is the mean agreement of vote j with the
+    others. The latter is the jackknife of a U-statistic (Arvesen 1969, *Annals of Mathematical
+    Statistics* 40). With few votes, the variance of U is too large; `_excess` returns by how much.
 
     The variance of U cannot be estimated from one pair of votes, nor that of the mean from one
-    vote. On items with one or two votes, deviations are from the mean over items: they include
-    differences between items, so that variances are too large rather than too small.
+    vote. On items with one or two votes, deviations are from the mean over all items. They include
+    differences between items, so variances are too large rather than too small.
     """
     size, pairs = votes.size, votes.of_pairs()
     m = size[votes.item].astype(np.float64)
     many = m > 2
     mean = votes.summed(votes.agrees) / size[:, None]
-    more = np.sqrt(m / np.maximum(m - 1, 1))[:, None]
+    scale = np.sqrt(m / np.maximum(m - 1, 1))[:, None]
     of_means = np.where(
-        many[:, None], more * (votes.agrees - mean[votes.item]),
+        many[:, None], scale * (votes.agrees - mean[votes.item]),
         votes.agrees - votes.agrees.mean(axis=0),
     ) / len(m)  # fmt: skip
     own = votes.shared / np.maximum(m - 1, 1) - pairs[votes.item]
@@ -247,19 +247,19 @@ def deviations(votes: Votes) -> Floats:
 
 
 class Spread(NamedTuple):
-    """Variances of the agreements (quantity), and how they vary together."""
+    """Variances of the agreements (quantity), and their correlations."""
 
     chance: Floats
     """Variance if all votes are independent."""
     beyond: Floats
     """Variance added by differences between annotators."""
     freedom: Floats
-    """Degrees of freedom of both together."""
+    """Degrees of freedom of the sum of both variances."""
     correlation: Floats
     """(quantity, quantity)"""
 
     def drawn(self, draws: int, rng: np.random.Generator, *, chance: bool) -> Floats:
-        """Draw deviations (draw, quantity) from t distributions, with one chi2 quantile a draw."""
+        """Draw deviations (draw, quantity) from t distributions; a draw uses one chi2 quantile."""
         variance = self.beyond + (self.chance if chance else 0.0)
         values, vectors = np.linalg.eigh(self.correlation)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -271,24 +271,25 @@ class Spread(NamedTuple):
 def spread_of(votes: Votes) -> Spread:
     r"""Return the variances of the agreements, by chance and by annotators.
 
-    Let V be the sum of squares of the votes' `deviations`, and S that of their sums over the votes
-    of an annotator. S is larger than V on average if some annotators agree more than others on all
-    their items. Deviations from an item's mean contain only a part of such differences, which
-    depends on who labelled which items: annotators add :math:`R (S - V)`, with R from `_hidden`.
+    Let V be the sum of squares of the votes' `deviations`, and S the sum of squares of each
+    annotator's summed deviations. S is larger than V on average if some annotators agree more than
+    others on all their items. Deviations from an item's mean contain only a part of such
+    differences. The part depends on which annotators labelled which items, so the variance due to
+    annotators is :math:`R (S - V)`, with R from `_hidden`.
     """
     each = deviations(votes)
-    who = np.unique(votes.annotator, return_inverse=True)[1]
-    people = grouped_sums(who, each, int(who.max(initial=-1)) + 1)
+    annotator = np.unique(votes.annotator, return_inverse=True)[1]
+    people = grouped_sums(annotator, each, int(annotator.max(initial=-1)) + 1)
     by_vote, by_person = (each**2).sum(axis=0), (people**2).sum(axis=0)
-    hidden = _hidden(votes, who)
+    hidden = _hidden(votes, annotator)
     beyond = hidden * np.maximum(by_person - by_vote, 0.0)
     chance = by_vote.copy()
     many = (votes.size > 2)[votes.item]
     of_many = (each[many, -1] ** 2).sum()
     chance[-1] -= min(_excess(votes), (1.0 - _LEAST) * of_many)
-    # Satterthwaite (1946): S is known from few annotators, V from all votes.
-    unsure = (hidden * by_person * (beyond > 0)) ** 2 / _freedom(people)
-    freedom = _ratio((chance + beyond) ** 2, chance**2 / _freedom(each) + unsure)
+    # Satterthwaite (1946): S has the degrees of freedom of annotators, V those of votes.
+    uncertain = (hidden * by_person * (beyond > 0)) ** 2 / _freedom(people)
+    freedom = _ratio((chance + beyond) ** 2, chance**2 / _freedom(each) + uncertain)
     both = people.T @ people + _LITTLE * each.T @ each
     sd = np.sqrt(np.diag(both))
     size = np.where(sd > 0, sd, 1.0)
@@ -296,7 +297,7 @@ def spread_of(votes: Votes) -> Spread:
 
 
 _LITTLE: Final = 1e-6
-"""Weight of single votes in correlations, for annotators' sums that are 0, as with one pair."""
+"""Weight of single votes in correlations, needed if annotators' sums are 0, as with one pair."""
 
 
 def _freedom(rows: Floats) -> Floats:
@@ -313,18 +314,21 @@ _MOST_HIDDEN: Final = 4.0
 """Maximum of R; a larger factor would amplify noise."""
 
 
-def _hidden(votes: Votes, who: Ints) -> Floats:
+def _hidden(votes: Votes, annotator: Ints) -> Floats:
     r"""Return the factor R by which the variance of annotators exceeds what deviations show.
 
-    If annotators have independent effects :math:`a_k` of variance 1 on their votes, and
-    :math:`n_k` of n votes, the mean over votes has the variance :math:`\sum_k n_k^2 / n^2`, of
-    which :math:`1 / n` is chance. Sums of deviations are :math:`B a / n`, and S is on average the
-    sum of the squares of B divided by :math:`n^2`, of which :math:`1 / n` is chance too. R is the
-    ratio of the rests (quantity); 0 if deviations show nothing, as where one pair labels all items.
+    Suppose that annotator k has :math:`n_k` of n votes, and an effect :math:`a_k` on them, and that
+    effects are independent with variance 1. Then the mean over votes has the variance
+    :math:`\sum_k n_k^2 / n^2`, of which :math:`1 / n` is chance. The annotators' sums of deviations
+    are :math:`B a / n` for a matrix B. The mean of S is the sum of the squares of B divided by
+    :math:`n^2`, of which :math:`1 / n` is chance too. R (quantity) is the ratio of the two
+    remainders. It is 0 if deviations show no differences, as if one pair labels all items.
     """
     size = votes.size.astype(np.float64)
-    n_people, n_items = int(who.max(initial=-1)) + 1, len(size)
-    seat = coo_array((np.ones(len(who)), (who, votes.item)), (n_people, n_items)).tocsr()
+    n_people, n_items = int(annotator.max(initial=-1)) + 1, len(size)
+    seat = coo_array(
+        (np.ones(len(annotator)), (annotator, votes.item)), (n_people, n_items)
+    ).tocsr()
     out = []
     for of_pairs in (False, True):
         counted = size > of_pairs  # items with a pair
@@ -341,17 +345,17 @@ def _hidden(votes: Votes, who: Ints) -> Floats:
         effect = seat @ diags_array(np.where(counted, other, 0.0)) @ seat.T
         effect = effect + diags_array(sums)
         of_each = seat @ counted.astype(np.float64)
-        few = seat @ (counted & (size < 3)) * (np.sqrt(2) if of_pairs else 1.0)
+        small = seat @ (counted & (size < 3)) * (np.sqrt(2) if of_pairs else 1.0)
         # Items with one or two votes: deviations from the mean over all items.
-        squares = float((effect.multiply(effect)).sum() - 2 * few @ (effect @ of_each) / n
-                        + (few @ few) * (of_each @ of_each) / n**2)  # fmt: skip
+        squares = float((effect.multiply(effect)).sum() - 2 * small @ (effect @ of_each) / n
+                        + (small @ small) * (of_each @ of_each) / n**2)  # fmt: skip
         seen, true = squares - n, float(of_each @ of_each) - n
         out.append(min(true / seen, _MOST_HIDDEN) if seen > 1e-9 * n else 0.0)
     return np.array([out[0]] * votes.agrees.shape[1] + [out[1]])
 
 
 _LEAST: Final = 0.25
-"""Smallest share of the jackknife's variance that is kept; in theory it is 1/4 for three votes."""
+"""Minimum share of the jackknife's variance without `_excess`; in theory 1/4 for three votes."""
 
 
 def _excess(votes: Votes) -> float:
@@ -360,12 +364,12 @@ def _excess(votes: Votes) -> float:
     .. math:: \Bigl(\frac{4}{m (m - 2)} - \frac{2}{m (m - 1)}\Bigr) \zeta, \qquad
         \zeta = E(a_{12}) - 2 E(a_{12} a_{13}) + E(a_{12} a_{34})
 
-    on an item with m votes, where :math:`a_{jk}` is the agreement of two. The last term needs four
-    votes; it is replaced by the square of the mean over items, which is smaller.
+    for an item with m votes, where :math:`a_{jk}` is the agreement of votes j and k. The last
+    expectation needs four votes; the square of the mean over items replaces it, and is smaller.
     """
     size, pairs = votes.size, votes.of_pairs()
     m = np.maximum(size, 3).astype(np.float64)
-    # Sum of squares of a vote's agreements: equal to the sum for untied votes, else a bound.
+    # Sum of squares of a vote's agreements: their sum for untied votes, else a lower bound.
     square = np.where(votes.tied[votes.item], votes.shared**2 / (m[votes.item] - 1), votes.shared)
     triples = votes.summed(votes.shared**2 - square) / (m * (m - 1) * (m - 2))
     many = size > 2
@@ -373,5 +377,5 @@ def _excess(votes: Votes) -> float:
         return 0.0
     zeta = pairs[many].mean() * (1.0 + pairs[many].mean()) - 2.0 * triples[many].mean()
     share = (size / max(int(votes.paired.sum()), 1)) ** 2
-    more = share * (4 / (m * (m - 2)) - 2 / (m * (m - 1)))
-    return float(max(zeta, 0.0) * more[many].sum())
+    factor = share * (4 / (m * (m - 2)) - 2 / (m * (m - 1)))
+    return float(max(zeta, 0.0) * factor[many].sum())

@@ -45,8 +45,8 @@ class Categories:
     def predictions(self, predictions: xr.Dataset) -> list[xr.Dataset]:
         """Return the category of each system's first label, as predictions of single labels.
 
-        Where several labels share the first place there is one Dataset for each of them, with
-        the probability (item, system) that a random order puts it first.
+        If several labels share the first place, there is one Dataset for each of them, with the
+        probability (item, system) that a random order puts it first.
         """
         place = tables.match(predictions[LABEL].to_numpy(), self.labels)
         code = np.where(place < 0, -1, self.codes[place])[predictions["label_code"].to_numpy()]
@@ -54,10 +54,10 @@ class Categories:
         first = predictions["block"] == 1
         out = []
         for k in range(int(first.sum(POSITION).max())):
-            there = first.isel({POSITION: [k]})
+            in_block = first.isel({POSITION: [k]})
             # After the end of the first block, any label is valid: its probability is 0.
-            code = category.isel({POSITION: [k]}).where(there, category.isel({POSITION: [0]}))
-            probability = there.isel({POSITION: 0}) / first.sum(POSITION)
+            code = category.isel({POSITION: [k]}).where(in_block, category.isel({POSITION: [0]}))
+            probability = in_block.isel({POSITION: 0}) / first.sum(POSITION)
             data = xr.Dataset(
                 {"label_code": code, "block": xr.ones_like(code), _PROBABILITY: probability}
             ).drop_vars(LABEL, errors="ignore")
@@ -84,7 +84,7 @@ def categories(
         raise ArgumentError(
             "groups",
             expected="a mapping with a category for every label",
-            found="an empty one" if isinstance(groups, Mapping) else type(groups).__name__,
+            found="an empty mapping" if isinstance(groups, Mapping) else type(groups).__name__,
         )
     labels = _labels(annotations, predictions)
     place = tables.match(labels, _keys(groups))
@@ -94,15 +94,15 @@ def categories(
             expected="a category for every label",
             found=f"none for {shown(list(labels[place < 0]))}",
         )
-    given = list(groups.values())
-    found = [given[k] for k in place]
-    _check(found, labels.tolist())
-    names = [name for name in dict.fromkeys(given) if name in set(found)]
+    values = list(groups.values())
+    by_label = [values[k] for k in place]
+    _check(by_label, labels.tolist())
+    names = [name for name in dict.fromkeys(values) if name in set(by_label)]
     if not isinstance(names[0], str):
         names = sorted(names)
     if len(names) < 2:
         raise ArgumentError("groups", expected="two categories or more", found=shown(names))
-    codes = np.array([names.index(name) for name in found], dtype=np.int64)
+    codes = np.array([names.index(name) for name in by_label], dtype=np.int64)
     return Categories(np.array(names), labels, codes)
 
 
@@ -124,26 +124,26 @@ def _keys(groups: Mapping[Any, Any]) -> npt.NDArray[Any]:
     """Return the keys of ``groups``, encoded as the labels of annotations are."""
     keys = list(groups)
     try:
-        found = tables.encode(pd.Series(keys, dtype=object).infer_objects(), "groups").values
+        encoded = tables.encode(pd.Series(keys, dtype=object).infer_objects(), "groups").values
     except AnnotationError as problem:
-        named = problem.relocated(lambda row: f"label {shown([keys[row]])}")
+        relocated = problem.relocated(lambda row: f"label {shown([keys[row]])}")
         raise ArgumentError(
-            "groups", where=named.where, expected=named.expected, found=named.found
+            "groups", where=relocated.where, expected=relocated.expected, found=relocated.found
         ) from problem
-    if len(found) < len(keys):
-        raise ArgumentError("groups", expected="each label once", found="two spelled the same")
-    return found
+    if len(encoded) < len(keys):
+        raise ArgumentError("groups", expected="each label once", found="two keys for one label")
+    return encoded
 
 
-def _check(found: list[Any], labels: list[Any]) -> None:
+def _check(by_label: list[Any], labels: list[Any]) -> None:
     """Raise unless all categories are names, or all are finite numbers."""
-    for label, category in zip(labels, found, strict=True):
+    for label, category in zip(labels, by_label, strict=True):
         text = isinstance(category, str)
         number = isinstance(category, Real) and isfinite(arguments.real(category))
         expected = ""
         if not (category.strip() if text else number):
             expected = "the name or the number of a category"
-        elif text != isinstance(found[0], str):
+        elif text != isinstance(by_label[0], str):
             expected = f"a {'number' if text else 'name'}, as {shown([labels[0]])} has"
         if expected:
             raise ArgumentError(
@@ -157,22 +157,25 @@ def accuracy(
 ) -> xr.DataArray:  # fmt: skip
     """Return the rate at which the leading category is that of a system's first label.
 
-    ``theta`` and ``lists`` are the `Categories`' plausibility and predictions.
+    ``theta`` and ``lists`` are from `Categories.plausibility` and `Categories.predictions`.
     """
     function = metrics.get("top_k_accuracy").function
     if len(lists) == 1:
-        found: xr.DataArray = function(
+        rate: xr.DataArray = function(
             theta, lists[0], weights=weights, on_missing=on_missing, insight=insight,
             random_seed=random_seed,
         )  # fmt: skip
-        return found
-    common = [common_items(theta, one, on_missing) for one in lists]
+        return rate
+    common = [common_items(theta, predictions, on_missing) for predictions in lists]
     theta = common[0][0]
-    lists = [one.assign_coords({ITEM: theta[ITEM]}) for _, one in common]
+    lists = [predictions.assign_coords({ITEM: theta[ITEM]}) for _, predictions in common]
     parts, lean = [], None if insight is None else leans(theta, insight, random_seed)
-    for system in range(lists[0].sizes[SYSTEM]):  # one at a time: all scores together are many
-        here = [one.isel({SYSTEM: [system]}) for one in lists]
-        hits = [function(theta, one, per_item=True) * one[_PROBABILITY] for one in here]
+    for system in range(lists[0].sizes[SYSTEM]):  # one at a time, to save memory
+        of_system = [predictions.isel({SYSTEM: [system]}) for predictions in lists]
+        hits = [
+            function(theta, predictions, per_item=True) * predictions[_PROBABILITY]
+            for predictions in of_system
+        ]
         score = sum(hits[1:], hits[0])
         if lean is not None:
             name = score[SYSTEM].item()

@@ -19,7 +19,7 @@ from dissensus import arguments, metrics, models
 from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, DRAW, ITEM, LABEL, POOL, SAMPLE, SCALE, other
 from dissensus.errors import ArgumentError, ConvergenceWarning, brief, shown
-from dissensus.evaluation.observed import Asking, are_classes
+from dissensus.evaluation.observed import Bootstrap, are_classes
 from dissensus.evaluation.section import (
     AUTO,
     FEWEST,
@@ -44,7 +44,7 @@ from dissensus.wording import counted
 
 LATENT, OBSERVED = SCALES
 CONSTANTS: Final = ("sigma", "label_value", "n_labels_per_item")
-"""Constant data of a fit that is kept; the rest is in the annotations."""
+"""Constant data of a fit that are kept; the annotations contain the rest."""
 
 
 def component_draws(fit: xr.DataTree, n_labels: xr.DataArray, reference: Any = None) -> xr.Dataset:
@@ -58,8 +58,8 @@ def component_draws(fit: xr.DataTree, n_labels: xr.DataArray, reference: Any = N
     - ``annotators_outweigh_items``: a probability.
     - Of pools: ``xcc`` and ``normalized_xcc`` (chain, draw, scale, pool, pool\_).
     - With a reference: ``icc_difference`` (..., pool), minus its ICC; ``xcc_difference`` and
-      ``normalized_xcc_difference`` (..., pool, pool\_), how much closer to the reference ``pool``
-      is than ``pool_``. NaN for the reference itself.
+      ``normalized_xcc_difference`` (..., pool, pool\_), the correlation of ``pool`` with the
+      reference minus that of ``pool_``. NaN for the reference itself.
     """
     out = xr.Dataset({"icc": _on_both_scales("icc", fit)})
     residual = 1.0 - out["icc"].sel({SCALE: LATENT}, drop=True)
@@ -86,7 +86,7 @@ def _between_pools(fit: xr.DataTree, icc: xr.DataArray, reference: Any) -> xr.Da
     """Return correlations between pools, and differences from the reference."""
     out = xr.Dataset({"xcc": _on_both_scales("xcc", fit)})
     latent = metrics.get("normalized_xcc").function(fit)
-    # The same as the metric on the observed scale, without a second sum over pairs of labels.
+    # Equals the metric on the observed scale, but saves a second sum over pairs of labels.
     own = icc.sel({SCALE: OBSERVED}, drop=True)
     root = (own * own.rename({POOL: other(POOL)})) ** 0.5
     observed = (out["xcc"].sel({SCALE: OBSERVED}, drop=True) / root.where(root > 0)).clip(-1.0, 1.0)
@@ -188,7 +188,7 @@ def _family(
 
 
 def _too_little(annotations: xr.Dataset) -> Reason | None:
-    """Return the reason if the labels do not separate items from annotators."""
+    """Return the reason if the labels do not separate variances of items and annotators."""
     several = int((voices_per(annotations, ITEM) > 1).sum())
     if several == 0:
         return Reason(NO_PAIR)
@@ -273,26 +273,26 @@ BETWEEN: Final = ("cross_kappa", "normalized_cross_kappa")
 
 
 def pool_agreement(annotations: xr.Dataset, settings: Settings) -> xr.Dataset:
-    r"""Return alpha of each pool, and chance-corrected agreement of each pair of pools.
+    r"""Return Krippendorff's alpha of each pool, and chance-corrected agreement of pairs of pools.
 
     Draws by the Bayesian bootstrap of ``krippendorff_alpha`` (pool), ``cross_kappa`` and
     ``normalized_cross_kappa`` (pool, pool\_), NaN on the diagonal. Observed values have the prefix
     ``observed_``.
     """
     distance = _distance(annotations)
-    ask = Asking(annotations, settings, Notes(), xr.Dataset(), units_of(annotations, None))
+    bootstrap = Bootstrap(annotations, settings, Notes(), xr.Dataset(), units_of(annotations, None))
     names = annotations[POOL].to_numpy()
     level = "nominal" if distance == "nominal" else "interval"
     code = annotations["pool_code"].to_numpy()
     within = []
     for place in range(len(names)):
         part = annotations.isel({ANNOTATION: code == place})
-        alone = replace(ask, annotations=part, points=xr.Dataset())
+        alone = replace(bootstrap, annotations=part, points=xr.Dataset())
         within.append(_both(alone, "krippendorff_alpha", level=level))
     out = xr.concat(within, dim=xr.IndexVariable(POOL, names), combine_attrs="drop")
     for name in BETWEEN:
-        out = out.merge(_between(ask, names, name, distance))
-    return out.assign_attrs(distance=distance, notes=ask.said())
+        out = out.merge(_between(bootstrap, names, name, distance))
+    return out.assign_attrs(distance=distance, notes=bootstrap.notes_text())
 
 
 def _distance(annotations: xr.Dataset) -> str:
@@ -301,26 +301,28 @@ def _distance(annotations: xr.Dataset) -> str:
     return "interval" if numeric and annotations.attrs["kind"] != "nominal" else "nominal"
 
 
-def _both(ask: Asking, statistic: str, *, called: str | None = None, **options: Any) -> xr.Dataset:
+def _both(
+    bootstrap: Bootstrap, statistic: str, *, called: str | None = None, **options: Any
+) -> xr.Dataset:
     """Return draws and the observed value of one statistic."""
     name = called or statistic
-    draws = ask.of(statistic, called=called, **options)[name].drop_attrs()
-    return xr.Dataset({name: draws, f"{POINT}{name}": ask.points[name].drop_attrs()})
+    draws = bootstrap.of(statistic, called=called, **options)[name].drop_attrs()
+    return xr.Dataset({name: draws, f"{POINT}{name}": bootstrap.points[name].drop_attrs()})
 
 
-def _between(ask: Asking, names: Any, name: str, distance: str) -> xr.Dataset:
+def _between(bootstrap: Bootstrap, names: Any, name: str, distance: str) -> xr.Dataset:
     """Return a statistic of pairs of pools, as a symmetric matrix."""
-    found = {}
+    by_pair = {}
     for p, q in combinations(range(len(names)), 2):
         options = {"pools": (names[p], names[q]), "distance": distance}
-        pair = replace(ask, points=xr.Dataset())
-        found[p, q] = found[q, p] = _both(
+        pair = replace(bootstrap, points=xr.Dataset())
+        by_pair[p, q] = by_pair[q, p] = _both(
             pair, "cross_kappa", called=name, normalized=name != "cross_kappa", **options
         )
-    nothing = xr.full_like(found[0, 1], np.nan)
+    undefined = xr.full_like(by_pair[0, 1], np.nan)
     rows = [
         xr.concat(
-            [found.get((p, q), nothing) for q in range(len(names))],
+            [by_pair.get((p, q), undefined) for q in range(len(names))],
             dim=xr.IndexVariable(other(POOL), names), combine_attrs="drop",
         )
         for p in range(len(names))
@@ -334,7 +336,7 @@ FEW_LABELS: Final = 5000
 """Maximum number of annotations for which twice as many draws are made: sweeps are quick."""
 _WARM_UP: Final = 300
 MOST_TIMES: Final = 8
-"""Maximum factor of the draws, if chains that are too short are run once more."""
+"""Maximum factor for the number of draws, if chains were too short and are run once more."""
 
 
 def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
@@ -343,9 +345,9 @@ def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
     per_chain = _draws(annotations, settings.draws // settings.chains)
     name = "cross_replication" if plan.pools else "crossed_effects"
     options: dict[str, Any] = {"shared_annotators": True} if plan.pools and plan.shared else {}
-    own, times = Notes(), 1
+    section_notes, times = Notes(), 1
     streams = ("components", "components, longer")
-    with own.of(name), fitting.all_or_nothing(), warnings.catch_warnings():
+    with section_notes.of(name), fitting.all_or_nothing(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # see _warn
         for stream in streams:
             fit = models.get(name).module.fit(
@@ -357,23 +359,23 @@ def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
             times = min(convergence.longer(fit["posterior"].attrs), MOST_TIMES)
             if times == 1:
                 break
-    found = component_draws(fit, _typical(annotations, plan.pools), plan.reference)
-    found = found.assign_coords({dim: fit["posterior"][dim] for dim in SAMPLE})
+    components = component_draws(fit, _typical(annotations, plan.pools), plan.reference)
+    components = components.assign_coords({dim: fit["posterior"][dim] for dim in SAMPLE})
     if plan.pools:
-        found["n_items_shared"] = shared_items(annotations)
-    finite = all(bool(np.isfinite(found[part]).all()) for part in ("icc", "residual_share"))
-    notes = "\n".join([*plan.remarks, *own.texts()])
-    found.attrs.update(fit.attrs, notes=notes, finite=int(finite))
+        components["n_items_shared"] = shared_items(annotations)
+    finite = all(bool(np.isfinite(components[part]).all()) for part in ("icc", "residual_share"))
+    notes = "\n".join([*plan.remarks, *section_notes.texts()])
+    components.attrs.update(fit.attrs, notes=notes, finite=int(finite))
     if plan.reference is not None:
-        found.attrs["reference"] = str(plan.reference)
+        components.attrs["reference"] = str(plan.reference)
     with settings.notes.of(name):
-        # Chains may have half of the draws that were set.
-        _warn(found.attrs, 8 * found.sizes[DRAW])
+        # A chain may have half of the draws that were set: advise 4 times that number.
+        _warn(components.attrs, 8 * components.sizes[DRAW])
     # The parts of the fit that metrics such as `dissensus.icc` need.
     constants = fit["constant_data"].to_dataset()
     constants = constants[[part for part in CONSTANTS if part in constants]]
     out = {
-        GROUP: found,
+        GROUP: components,
         f"{GROUP}/posterior": fit["posterior"].to_dataset(),
         f"{GROUP}/constant_data": constants.assign_attrs(fit.attrs),
     }
@@ -383,20 +385,20 @@ def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
 def _typical(annotations: xr.Dataset, pools: bool) -> xr.DataArray:
     """Return the median number of annotators of a labelled item; with pools, within each pool."""
     if not pools:
-        voices = voices_per(annotations, ITEM)
-        return xr.DataArray(float(np.median(voices[voices > 0])))
+        n_annotators = voices_per(annotations, ITEM)
+        return xr.DataArray(float(np.median(n_annotators[n_annotators > 0])))
     code = annotations["pool_code"].to_numpy()
     each = []
     for place in range(annotations.sizes[POOL]):
-        voices = voices_per(annotations.isel({ANNOTATION: code == place}), ITEM)
-        each.append(float(np.median(voices[voices > 0])) if voices.any() else 1.0)
+        n_annotators = voices_per(annotations.isel({ANNOTATION: code == place}), ITEM)
+        each.append(float(np.median(n_annotators[n_annotators > 0])) if n_annotators.any() else 1.0)
     return xr.DataArray(each, dims=POOL, coords={POOL: annotations[POOL].to_numpy()})
 
 
-def _draws(annotations: xr.Dataset, asked: int) -> int:
-    """Choose the draws of a chain: fewer for many labels, as draws are nearly independent."""
+def _draws(annotations: xr.Dataset, n_draws: int) -> int:
+    """Choose the draws of a chain: fewer with many labels, when draws are nearly independent."""
     few = annotations.sizes[ANNOTATION] <= FEW_LABELS
-    return max(asked, 2 * LEAST_DRAWS) if few else max(asked // 2, LEAST_DRAWS)
+    return max(n_draws, 2 * LEAST_DRAWS) if few else max(n_draws // 2, LEAST_DRAWS)
 
 
 def _warn(attrs: Mapping[Any, Any], better: int) -> None:

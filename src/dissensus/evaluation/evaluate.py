@@ -11,7 +11,7 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.data.chunks import ITEM_CHUNKS, by_item, chunked, is_chunked
-from dissensus.data.contents import label_doubts, name_doubts, probability_doubt
+from dissensus.data.contents import label_warnings, name_warnings, probability_warning
 from dissensus.data.known_labels import recorded as recorded_truth
 from dissensus.data.pairs import are_votes
 from dissensus.data.refusals import SIDES, require_fit
@@ -72,9 +72,9 @@ def evaluate(
 ) -> xr.DataTree:
     """Evaluate systems against annotators who disagree.
 
-    The reliability of the annotators is not in the data, and results depend on it: metrics are
-    computed at several reliabilities. Results may also depend on the model: rankings are evaluated
-    by `plackett_luce` and, as its *companion*, by `inverse_rank`.
+    The data do not determine the reliability of the annotators, and results depend on it: metrics
+    are computed at several reliabilities. Results may also depend on the model: rankings are
+    evaluated by `plackett_luce` and, as its *companion*, by `inverse_rank`.
 
     Parameters
     ----------
@@ -82,16 +82,17 @@ def evaluate(
         From `dissensus.annotations` or another reader of annotations; or votes on pairs of systems,
         from `dissensus.pairs`.
     predictions : xarray.Dataset, optional
-        From `dissensus.predictions`. Without it, only the annotations are described. Beside sets,
-        predicted sets (``kind="set"``); beside votes, judges' verdicts from `dissensus.pairs`, as
-        `models.bradley_terry` takes them.
+        From `dissensus.predictions`. Without it, only the annotations are described. If annotations
+        are sets, predicted sets (``kind="set"``). If they are votes, judges' verdicts from
+        `dissensus.pairs`, as `models.bradley_terry` takes them.
     reliability : sequence of float, optional
         Reliabilities at which metrics are computed; by default a range for the model. The posterior
-        is kept at the model's reference (1, or 30 for `inverse_rank`), or else at the middle value.
+        is kept at the model's reference (1, or 30 for `inverse_rank`), or at the middle value if
+        the reference is not among them.
         A companion uses its own range, since its scale differs.
     draws, chains : int
-        Number of posterior draws per chain, and number of chains. Chains of variance components are
-        run once more, with at most eight times the draws, if they were too short.
+        Number of posterior draws per chain, and number of chains. If chains of variance components
+        were too short, they are run once more, with at most eight times the draws.
     random_seed : int, optional
         Makes results repeatable. By default a seed is drawn and recorded.
     progressbar : bool
@@ -127,35 +128,36 @@ def evaluate(
     truth : mapping, Series, DataArray (item) or table, optional
         True labels of some items; a table has columns ``item`` and ``label``. They show how often
         annotators are wrong together, and what systems know beyond the annotators. Known sets are
-        written as in the annotations, or are annotations with one answer for each item.
+        written as in the annotations, or given as annotations with one answer for each item.
     truth_model : {"auto", "dawid_skene", "symmetric_confusion"} or None
-        Model of one true label, for accuracies. By default the one that predicts labels better, and
-        no model for numbers, rankings, more than 30 labels, or fewer than five items with two
-        annotators or a known label. Systems that gave lists count with their first labels.
+        Model of one true label, for accuracies. By default the one that predicts labels better.
+        There is none for numbers, for rankings, for more than 30 labels, or if fewer than five
+        items have two annotators and fewer than five have a known label. Systems that gave lists
+        count with their first labels.
     error_correlation : "learned", float or (median, spread)
         Correlation of the errors of an item's annotators, see `models.dawid_skene`. By default its
         prior comes from data sets with a known truth.
     ground_truth : {"auto", "majority"}, number, mapping, other accuracies, or None
         Accuracies of annotators, from which the accuracy of majority labels is computed. By default
         those of ``truth_model``, or else "majority": agreement with the majority of the others,
-        which is too high on hard items. Or accuracies by annotator, as
+        which overestimates accuracy on hard items. Or accuracies by annotator, as
         `dissensus.weighted_reliability` takes them.
     question : {"panel", "truth"}, optional
         Which of the ``answers`` leads: agreement with a large panel, or accuracy against one true
         label. By default "truth" if ``truth`` is given, else "panel". The panel also leads if no
-        accuracy of systems can be estimated; ``answers.attrs["notes"]`` says why. Of sets, all
-        scores are against the panel's sets, or against the true ones by `models.dawid_skene`.
+        accuracy of systems can be estimated; ``answers.attrs["notes"]`` says why. For sets, all
+        scores are against the panel's sets, or against the true sets by `models.dawid_skene`.
     new_items : bool
         Whether ``answers``, or a ``leaderboard``, are about new items like these, instead of these
         items.
     on_missing : {"raise", "drop"}
-        What to do about items that only one side has.
+        What to do about items that only the annotations or only the predictions have.
     chunks : int, optional
         Number of items whose plausibilities are drawn and scored at a time, if memory is short
         (see `dissensus.chunked`). Only posterior means are kept, of numbers also standard
-        deviations. By default as the annotations are chunked, if they are.
+        deviations. By default the chunks of the annotations, if they have any.
     **hyper
-        Other hyperparameters of the model, such as ``prior_count`` or ``concentration``. Of votes:
+        Other hyperparameters of the model, such as ``prior_count`` or ``concentration``. For votes,
         settings of `models.bradley_terry` such as ``side``.
 
     Returns
@@ -173,17 +175,17 @@ def evaluate(
           ``diagnostics`` of these draws, and ``convergence`` of Markov chains.
         - ``certainty`` and ``expected_risk`` of each item.
         - ``statistics``: observed values, and naive metrics against the point estimate.
-        - ``agreement`` and ``discrepancy``: Bayesian bootstrap draws of such statistics, if items
-          have two annotators. Draws of coefficients of agreement and of systems' discrepancies also
+        - ``agreement`` and ``discrepancy``: Bayesian bootstrap draws of such statistics, if an item
+          has two annotators. Draws of coefficients of agreement and of systems' discrepancies also
           contain the variation between annotators.
         - ``components``: draws of ICCs, of the reliability of an item's mean label and, for pools,
-          of xCCs; a fit that `dissensus.icc` takes. ``pools``: observed agreement of pools.
+          of xCCs. `dissensus.icc` takes this group as a fit. ``pools``: observed agreement.
         - ``accuracy``: draws of accuracies of systems and annotators, of ``majority_correct``
-          and of ``error_correlation``, with accuracy by majority vote beside them. All are for
-          all items, including items that only systems labelled.
+          and of ``error_correlation``; and accuracy by majority vote. Accuracies are for all items,
+          including items that only systems labelled.
         - ``weighted_reliability``: draws of ``concordance``, ``weighted_reliability``,
           ``label_accuracy``, ``truth_accuracy`` (of the majority label) and
-          ``annotators_for_truth`` (annotators of an item for .95).
+          ``annotators_for_truth`` (annotators per item for a majority accuracy of .95).
         - ``agreement_check``, if a list has two labels or more: agreement of annotators in the data
           and under the model `plackett_luce` (`dissensus.agreement_check` at the reference
           reliability, with 100 to 400 replicates; not with chunks).
@@ -191,14 +193,14 @@ def evaluate(
         - ``companion``: these groups by the companion, with posterior means only.
         - ``annotations``, ``predictions``, and ``predictions_given`` before a cut at ``threshold``.
 
-        Of sets of labels: ``metrics`` with the scores of `dissensus.set_score` (reliability 1), and
+        For sets: ``metrics`` with the scores of `dissensus.set_score` (reliability 1), and
         ``comparison``, ``diagnostics``, ``statistics``, ``agreement`` and ``discrepancy`` as above;
-        ``labels``, with draws of ``share`` (of items in whose panel's set the label is),
-        ``krippendorff_alpha`` (chain, draw, element), ``f1``, ``sensitivity`` and ``specificity``
-        (chain, draw, element, system); ``posterior`` with mean plausibilities (item, element), or
-        ``truth_mean``; and ``annotations``, ``predictions``.
+        ``labels``, with draws of ``share`` (of items with the label, by the panel or in truth) and
+        ``krippendorff_alpha`` (chain, draw, element), and of ``f1``, ``sensitivity`` and
+        ``specificity`` (chain, draw, element, system); ``posterior`` with mean plausibilities
+        (item, element), or ``truth_mean``; and ``annotations``, ``predictions``.
 
-        Of votes: ``posterior`` and the other groups of the fit; ``leaderboard``, with draws of
+        For votes: ``posterior`` and the other groups of the fit; ``leaderboard``, with draws of
         ``win_rate``, ``rank`` and ``strength`` (chain, draw, system), and the ``group`` of each
         system within which systems are compared; ``comparison`` by win rate or, with verdicts, by
         strength, like the rank (the attribute ``order`` says which); ``vote_check``, with shares
@@ -209,7 +211,7 @@ def evaluate(
     Raises
     ------
     AnnotationError, PredictionError
-        If the two do not fit each other or the model.
+        If annotations and predictions do not fit each other or the model.
     ArgumentError
         If an argument is not one of the values above.
 
@@ -257,36 +259,39 @@ def evaluate(
     with checked_once():
         annotations = checked_annotations(_in_memory(annotations))
         main = recipe_for(annotations, model=model, threshold=threshold)
-        beside = companion_for(main, companion, by_default=model is None)
+        companion_recipe = companion_for(main, companion, by_default=model is None)
         main.check_options(reliability, hyper)
-        given = None
+        predictions_given = None
         if predictions is not None:
-            given = checked_predictions(_in_memory(predictions))
-            if doubt := probability_doubt(given):
-                warn_caller(f"{doubt}.")
-        for doubt in label_doubts(annotations) + name_doubts(annotations, given):
-            warn_caller(f"{doubt}.")
+            predictions_given = checked_predictions(_in_memory(predictions))
+            if warning := probability_warning(predictions_given):
+                warn_caller(f"{warning}.")
+        for warning in label_warnings(annotations) + name_warnings(annotations, predictions_given):
+            warn_caller(f"{warning}.")
         arguments.one_of("on_missing", on_missing, ("raise", "drop"))
-        require_fit(annotations, given, on_missing, scores=isinstance(main, ScoreRecipe))
-        if given is not None:
-            predictions = main.predictions(given)
+        require_fit(
+            annotations, predictions_given, on_missing, scores=isinstance(main, ScoreRecipe)
+        )
+        if predictions_given is not None:
+            predictions = main.predictions(predictions_given)
         _require_labels(main, risk=risk, groups=groups, positive=positive)
         task = _task(
             annotations, predictions, groups, cut=cut, risk=risk, draws=draws, chains=chains,
-            random_seed=random_seed, on_missing=on_missing, progressbar=progressbar, given=given,
+            random_seed=random_seed, on_missing=on_missing, progressbar=progressbar,
+            predictions_given=predictions_given,
             positive=positive_of(annotations, positive, cut=threshold is not None),
-            asked=positive is not None,
+            positive_named=positive is not None,
         )  # fmt: skip
         run = replace(_run(main, reliability, hyper), keeps_draws=cut is None)
-        # Grades that are judged as numbers are not right or wrong either.
+        # Grades that are evaluated as numbers have no accuracy either.
         judged = annotations.assign_attrs(kind="continuous") if main.of_numbers else annotations
-        # In the order in which the sections are computed: the last one reads the one before it.
+        # In the order of computation: the last section uses the result of the one before it.
         plans: dict[str, tuple[Section, Plan | Reason]] = {
             "components": (_components, _components.plan(
-                annotations, given, components, reference
+                annotations, predictions_given, components, reference
             )),
             "truth_model": (_accuracy, _accuracy.plan(
-                judged, given, truth_model, threshold, truth, error_correlation
+                judged, predictions_given, truth_model, threshold, truth, error_correlation
             )),
         }  # fmt: skip
         question = question_of(question, _accuracy.n_known(judged, truth))
@@ -296,45 +301,45 @@ def evaluate(
         settings = Settings(
             draws * chains, random_seed, distance, margin, on_missing, chains, progressbar
         )
-        compared = given
+        compared = predictions_given
         if main.of_numbers and predictions is not None:
-            away = off_scale(annotations, predictions)
-            task = replace(task, same_unit=not away)
-            compared = None if away else predictions
-            if away:
+            systems_off = off_scale(annotations, predictions)
+            task = replace(task, same_unit=not systems_off)
+            compared = None if systems_off else predictions
+            if systems_off:
                 warn_caller(
-                    f"The numbers of {shown(away)} are in another unit than the annotators' "
-                    "scores: systems have correlations, and no errors or discrepancy ratios. "
-                    "Leave out these systems, or convert their numbers."
+                    f"The numbers of {shown(systems_off)} seem to be in another unit than the "
+                    "annotators' scores: only correlations are computed, not errors or discrepancy "
+                    "ratios. Leave out these systems, or convert their numbers."
                 )
         statistics = observed(annotations, compared, settings)
-        side = None
-        if beside is not None:  # the companion runs first: its draws are not kept
-            other = replace(_run(beside, None, {}), keeps_draws=False)
-            side = xr.DataTree.from_dict(results(other, task, settings.notes))
-            side.attrs.update(_made_by(other, task, side))
-        found = results(run, task, settings.notes) | {"annotations": annotations}
+        companion_tree = None
+        if companion_recipe is not None:  # the companion runs first: its draws are not kept
+            companion_run = replace(_run(companion_recipe, None, {}), keeps_draws=False)
+            companion_tree = xr.DataTree.from_dict(results(companion_run, task, settings.notes))
+            companion_tree.attrs.update(_made_by(companion_run, task, companion_tree))
+        all_groups = results(run, task, settings.notes) | {"annotations": annotations}
         if statistics:
-            found["statistics"] = found["statistics"].merge(statistics.pop("statistics"))
-        found |= statistics
+            all_groups["statistics"] = all_groups["statistics"].merge(statistics.pop("statistics"))
+        all_groups |= statistics
         if predictions is not None:
-            found["predictions"] = predictions
-        if given is not None and predictions is not given:
-            found["predictions_given"] = given
+            all_groups["predictions"] = predictions
+        if predictions_given is not None and predictions is not predictions_given:
+            all_groups["predictions_given"] = predictions_given
         status = {}
         for name, (section, plan) in plans.items():
-            found, status[name] = added(found, section, plan, settings)
-        found = with_answers(
-            found, question, new_items=new_items, random_seed=random_seed, reference=run.reference,
-            shape=(chains, draws), truth_model=status["truth_model"],
+            all_groups, status[name] = added(all_groups, section, plan, settings)
+        all_groups = with_answers(
+            all_groups, question, new_items=new_items, random_seed=random_seed,
+            reference=run.reference, shape=(chains, draws), truth_model=status["truth_model"],
         )  # fmt: skip
-        tree = xr.DataTree.from_dict(found)
+        tree = xr.DataTree.from_dict(all_groups)
         tree.attrs.update(
             _made_by(run, task, tree), **status, random_seed_source=seed_source,
-            **provenance(annotations, given, recorded), **of_model(main.model),
+            **provenance(annotations, predictions_given, recorded), **of_model(main.model),
         )  # fmt: skip
-        if side is not None:
-            tree["companion"] = side
+        if companion_tree is not None:
+            tree["companion"] = companion_tree
         settings.notes.say()
         return tree
 
@@ -345,7 +350,7 @@ def _in_memory(data: Any) -> Any:
 
 
 def _cut(annotations: xr.Dataset, chunks: int | None) -> xr.Dataset | None:
-    """Return annotations in chunks, if ``chunks`` is set or they are chunked already."""
+    """Return annotations in chunks, if ``chunks`` is set or they have chunks; else None."""
     if chunks is not None:
         return chunked(annotations, arguments.whole("chunks", chunks))
     return by_item(annotations) if is_chunked(annotations) else None
@@ -353,9 +358,9 @@ def _cut(annotations: xr.Dataset, chunks: int | None) -> xr.Dataset | None:
 
 def _run(recipe: Recipe, reliability: Sequence[float] | None, hyper: Mapping[str, Any]) -> Run:
     """Choose the reliabilities of a model, and its reference."""
-    trust = _checked_range(recipe.reliabilities if reliability is None else reliability)
-    reference = recipe.reference if recipe.reference in trust else trust[len(trust) // 2]
-    return Run(recipe, trust, reference, hyper)
+    values = _checked_range(recipe.reliabilities if reliability is None else reliability)
+    reference = recipe.reference if recipe.reference in values else values[len(values) // 2]
+    return Run(recipe, values, reference, hyper)
 
 
 def _task(
@@ -389,7 +394,7 @@ def positive_of(annotations: xr.Dataset, positive: Any, *, cut: bool) -> Any:
         labels = annotations[LABEL].to_numpy().tolist()
     if positive is None:
         kind = annotations.attrs["kind"]
-        has_order = cut or kind == "ordinal" or all(isinstance(one, int) for one in labels)
+        has_order = cut or kind == "ordinal" or all(isinstance(label, int) for label in labels)
         return labels[1] if len(labels) == 2 and has_order else None
     if len(labels) != 2:
         raise ArgumentError(

@@ -1,4 +1,4 @@
-"""Tables of an evaluation, a row for each estimate, from which plots and reports are made."""
+"""Tables of an evaluation, with a row for each estimate; plots and reports use them."""
 
 from __future__ import annotations
 
@@ -66,21 +66,21 @@ def accuracy_rows(evaluation: xr.DataTree) -> pd.DataFrame:
     data = evaluation["accuracy"].to_dataset()
     frames = []
     if "estimated_accuracy" in data:
-        beside = {"majority": data["majority_accuracy"],
+        extra = {"majority": data["majority_accuracy"],
                   "uncertainty_adjusted": adjusted(evaluation)}  # fmt: skip
-        frames.append(_rows(data["estimated_accuracy"], SYSTEM, OF_SYSTEM, beside))
+        frames.append(_rows(data["estimated_accuracy"], SYSTEM, OF_SYSTEM, extra))
     majority = data["annotator_majority"]
     if ANNOTATOR not in data["annotator_accuracy"].dims:
         majority = majority.mean(skipna=True)
-    beside = {"majority": majority}
-    frames.append(_rows(data["annotator_accuracy"], ANNOTATOR, OF_ANNOTATOR, beside))
+    extra = {"majority": majority}
+    frames.append(_rows(data["annotator_accuracy"], ANNOTATOR, OF_ANNOTATOR, extra))
     names = [name for frame in frames for name in frame["name"].tolist()]
     out = pd.concat([frame.drop(columns="name") for frame in frames], ignore_index=True)
     # dtype=object keeps names that are whole numbers: concat would turn 10 into 10.0.
     out["name"] = pd.Series(names, index=out.index, dtype=object)
     of_all = of_group(evaluation, "accuracy")
-    own = each(out, out[_TAIL])
-    out[DOUBT] = [of_all or one for one in own]
+    row_reasons = each(out, out[_TAIL])
+    out[DOUBT] = [of_all or reason for reason in row_reasons]
     return out[list(ACCURACY_COLUMNS)]
 
 
@@ -94,11 +94,11 @@ def adjusted(evaluation: xr.DataTree) -> xr.DataArray | None:
 
 
 def _rows(
-    draws: xr.DataArray, dim: str, of: str, beside: dict[str, xr.DataArray | None]
+    draws: xr.DataArray, dim: str, of: str, extra: dict[str, xr.DataArray | None]
 ) -> pd.DataFrame:
     """Return one row for each scope and name."""
     parts = spread(draws) | effective(draws)
-    parts |= {name: values for name, values in beside.items() if values is not None}
+    parts |= {name: values for name, values in extra.items() if values is not None}
     flat = {name: _like(values, parts["mean"]) for name, values in parts.items()}
     names = draws[dim].to_numpy().tolist() if dim in draws.dims else [None]
     scopes = draws[SCOPE].to_numpy().tolist() if SCOPE in draws.dims else [SCOPES[1]]
@@ -141,8 +141,8 @@ def component_rows(evaluation: xr.DataTree) -> pd.DataFrame:
                     row = key | place | _numbers(single, data.get(f"{POINT}{name}"), place)
                     if by == MODEL:
                         row |= _diagnosed(single)
-                        own = of_numbers(*(row.get(n) for n in ("ess_bulk", "ess_tail", "r_hat")))
-                        rows.append(row | {DOUBT: of_all or own})
+                        values = (row.get(n) for n in ("ess_bulk", "ess_tail", "r_hat"))
+                        rows.append(row | {DOUBT: of_all or of_numbers(*values)})
                     else:
                         rows.append(row | {DOUBT: of_bootstrap(single)})
             elif name == "annotators_outweigh_items":  # a probability: it has no interval
@@ -159,18 +159,18 @@ def component_rows(evaluation: xr.DataTree) -> pd.DataFrame:
 
 
 def _single(draws: xr.DataArray) -> Iterator[tuple[dict[str, Any], xr.DataArray]]:
-    """Yield the place and the draws of each number, each pair of pools once."""
+    """Yield the coordinates and the draws of each number, and each pair of pools once."""
     for scale in draws[SCALE].to_numpy().tolist() if SCALE in draws.dims else [None]:
         of_scale = draws if scale is None else draws.sel({SCALE: scale}, drop=True)
         names = draws[POOL].to_numpy().tolist() if POOL in draws.dims else [None]
         paired = PAIR in draws.dims
-        for one in combinations(names, 2) if paired else ((name, None) for name in names):
-            place = {POOL: one[0], PAIR: one[1]}
-            found = of_scale.sel({dim: name for dim, name in place.items() if dim in draws.dims})
+        for pair in combinations(names, 2) if paired else ((name, None) for name in names):
+            place = {POOL: pair[0], PAIR: pair[1]}
+            single = of_scale.sel({dim: name for dim, name in place.items() if dim in draws.dims})
             compared = not str(draws.name).endswith("_difference")
-            if compared or not bool(found.isnull().all()):  # all NaN: the reference itself
+            if compared or not bool(single.isnull().all()):  # all NaN: the reference itself
                 place[SCALE] = scale or _ON_ONE_SCALE.get(str(draws.name))
-                yield place, found.reset_coords(drop=True)
+                yield place, single.reset_coords(drop=True)
 
 
 def _numbers(
@@ -223,12 +223,12 @@ def posterior_rows(fit: xr.DataTree) -> pd.DataFrame:
 
     posterior = fit[POSTERIOR]
     assert isinstance(posterior, xr.DataTree)
-    found = posterior.to_dataset()
-    left_out = [str(name) for name, values in found.data_vars.items() if ITEM in values.dims]
-    if len(left_out) == len(found.data_vars):
+    draws = posterior.to_dataset()
+    left_out = [str(name) for name, values in draws.data_vars.items() if ITEM in values.dims]
+    if len(left_out) == len(draws.data_vars):
         left_out = []
-    found = found.drop_vars(left_out)
-    if found.chunks:
+    draws = draws.drop_vars(left_out)
+    if draws.chunks:
         raise ArgumentError(
             "evaluation", expected="draws in memory",
             found="draws in chunks that are not computed yet",
@@ -236,11 +236,11 @@ def posterior_rows(fit: xr.DataTree) -> pd.DataFrame:
             "arviz.summary(dx.certainty(fit).compute()). Or make all draws: fit.compute()",
         )  # fmt: skip
     with np.errstate(invalid="ignore"):  # constants, such as correlations of a pool with itself
-        table = az.summary(xr.Dataset(dict(map(_with_own_dims, found.data_vars.items()))))
+        table = az.summary(xr.Dataset(dict(map(_with_own_dims, draws.data_vars.items()))))
     assert isinstance(table, pd.DataFrame)
     of_all, exact = of_fit(posterior), is_exact(posterior.attrs)
-    own = [""] * len(table) if exact else each(table, table.get(_TAIL))
-    table[DOUBT] = [of_all or doubt for doubt in own]
+    row_reasons = [""] * len(table) if exact else each(table, table.get(_TAIL))
+    table[DOUBT] = [of_all or reason for reason in row_reasons]
     table.attrs["left_out"] = left_out
     return table
 
@@ -248,8 +248,8 @@ def posterior_rows(fit: xr.DataTree) -> pd.DataFrame:
 def _with_own_dims(variable: tuple[Any, xr.DataArray]) -> tuple[Any, xr.DataArray]:
     """Return a variable, and its name, with dims that no other variable has.
 
-    `arviz.summary` (1.3) uses the dim ``label`` itself, and gives rows wrong names where variables
-    have the same dims in another order (`fitting.in_order_of_dims`).
+    `arviz.summary` (1.3) uses the dim ``label`` itself. It gives rows wrong names if variables have
+    the same dims in different orders (`fitting.in_order_of_dims`).
     """
     name, values = variable
     own = [dim for dim in values.dims if dim not in SAMPLE]
@@ -271,17 +271,17 @@ def summary(evaluation: xr.DataTree | xr.Dataset, of: str | None = None) -> pd.D
     evaluation : xarray.DataTree or Dataset
         From `dissensus.evaluate`, from ``fit`` of a model, or from `dissensus.reader_study`.
     of : {"metrics", "answers", "statistics", "components", "accuracy", ...}, optional
-        The group; also "weighted_reliability", "leaderboard" and "posterior". By default the
-        metrics (without predictions the statistics), of votes on pairs the leaderboard, or the
-        posterior of a fit.
+        The group; also "weighted_reliability", "labels", "leaderboard" and "posterior". By default
+        the metrics (without predictions the statistics), for votes on pairs the leaderboard, and
+        for a fit the posterior.
 
     Returns
     -------
     pandas.DataFrame
         One row for each number; empty if the evaluation has no such group. ``mean``, ``sd``,
-        ``lower`` and ``upper`` summarise the draws; kind and probability of the interval are
-        ArviZ's rcParams, named in ``attrs``. ``doubt`` is the reason not to rely on a number, or
-        empty. Other columns:
+        ``lower`` and ``upper`` summarise the draws. ArviZ's rcParams determine the kind and the
+        probability of the interval; ``attrs`` names them. ``doubt`` is the reason not to rely on a
+        number, or empty. Other columns:
 
         - metrics: model, metric, reliability, scope, system, probability_best (NaN for one system),
           naive (the value against the point estimate), ess_bulk, r_hat. Rows of a companion come
@@ -293,7 +293,7 @@ def summary(evaluation: xr.DataTree | xr.Dataset, of: str | None = None) -> pd.D
         - components: quantity, by ("model" or "bootstrap"), scale ("latent", "observed"), pool,
           ``pool_``, observed, probability_positive (of differences), undefined, ess_bulk, r_hat.
           ``icc``, ``annotator_icc`` and ``residual_share`` add up to 1 on the latent scale. A
-          difference is pool less ``pool_``, or less the reference.
+          difference is pool minus ``pool_``, or minus the reference.
         - accuracy: of ("system", "annotator"), name (empty for the accuracy of all annotators),
           scope, majority (accuracy by majority vote), uncertainty_adjusted (mean top-1 accuracy at
           the reference reliability), ess_bulk, r_hat.
@@ -302,13 +302,14 @@ def summary(evaluation: xr.DataTree | xr.Dataset, of: str | None = None) -> pd.D
         - leaderboard: system (best first; the numbers are of its win rate), rank (median),
           rank_lower, rank_upper, probability_best, votes (on the system), ess_bulk, r_hat.
           ``doubt`` is also set if no votes compare some systems.
-        - labels, of sets: element, quantity ("share", "krippendorff_alpha", "f1", "sensitivity",
+        - labels, for sets: element, quantity ("share", "krippendorff_alpha", "f1", "sensitivity",
           "specificity"), system, undefined. ``doubt`` is that of the label's fit.
-        - a reader study (``of`` must be None; no ``doubt``; not single readers): quantity,
-          modality, ``modality_``, system, threshold (the last four are empty where they do not
-          apply), observed (for these readers and cases), probability_positive (of differences).
-        - posterior: those of `arviz.summary`. ``attrs["left_out"]`` names variables of items, which
-          are left out unless there are no others.
+        - a reader study (``of`` must be None): quantity, modality, ``modality_``, system, threshold
+          (the last four are empty where they do not apply), observed (for these readers and cases),
+          probability_positive (of differences). There is no ``doubt``, and no row for a single
+          reader.
+        - posterior: the columns of `arviz.summary`. Variables of items are left out, unless there
+          are no others; ``attrs["left_out"]`` names them.
 
     Raises
     ------
@@ -334,7 +335,7 @@ def summary(evaluation: xr.DataTree | xr.Dataset, of: str | None = None) -> pd.D
     if made is None:
         return _table(evaluation, of)
     key = id(evaluation), of, *_interval()
-    if key not in made:  # the evaluation is kept: otherwise its id could be given again
+    if key not in made:  # the evaluation is kept, since its id could be reused otherwise
         made[key] = evaluation, _table(evaluation, of)
     return made[key][1].copy()
 
@@ -346,7 +347,7 @@ _MADE: Final[ContextVar[dict[Any, tuple[Any, pd.DataFrame]] | None]] = ContextVa
 
 @contextmanager
 def tables_made_once() -> Iterator[None]:
-    """Make each table of `summary` once: a page reads the same ones in many sections.
+    """Make each table of `summary` once: many sections of a page read the same table.
 
     The evaluation must not be changed inside the context.
     """
@@ -369,8 +370,8 @@ def _table(evaluation: xr.DataTree | xr.Dataset, of: str | None) -> pd.DataFrame
         return _noted(_ROWS[of](evaluation))
     out = of_model(evaluation)
     if "companion" in evaluation.children:
-        beside = of_model(evaluation.children["companion"])
-        out = pd.concat([out, beside], ignore_index=True)  # keeps equal attributes
+        companion = of_model(evaluation.children["companion"])
+        out = pd.concat([out, companion], ignore_index=True)  # keeps equal attributes
     return out
 
 
@@ -390,7 +391,7 @@ def _checked_group(evaluation: Any, of: str | None) -> str:
     expected = "a DataTree from dissensus.evaluate, or from a model's fit"
     if of == POSTERIOR and LABELS in groups:
         raise ArgumentError(
-            "of", expected="another group: of sets, draws of plausibilities are not kept",
+            "of", expected="another group: for sets, draws of plausibilities are not kept",
             found=repr(of), hint='evaluation["posterior"]["plausibility_mean"] has their means',
         )  # fmt: skip
     if of == POSTERIOR:
@@ -424,21 +425,22 @@ def of_model(evaluation: xr.DataTree) -> pd.DataFrame:
         table = xr.Dataset({part: value.drop_attrs() for part, value in parts.items()})
         frame = table.to_dataframe(dim_order=key).reset_index()
         frame = frame.assign(metric=str(name), model=str(evaluation.attrs.get("model", "")))
-        frame[DOUBT] = _doubts(evaluation, str(name), frame)
+        frame[DOUBT] = _reasons(evaluation, str(name), frame)
         rows.append(frame[["model", "metric", *key, *parts, DOUBT]])
     return _noted(pd.concat(rows, ignore_index=True) if rows else pd.DataFrame())
 
 
-def _doubts(evaluation: xr.DataTree, name: str, frame: pd.DataFrame) -> list[str]:
-    """Return the reason of each row: that of the model at its reliability, or its own."""
+def _reasons(evaluation: xr.DataTree, name: str, frame: pd.DataFrame) -> list[str]:
+    """Return the reason of each row: that of the model at the row's reliability, or its own."""
     known = evaluation["diagnostics"][name]
     tail = None
     if "ess_tail" in known["diagnostic"]:
         of_tail = known.sel(diagnostic="ess_tail", drop=True)
         tail = of_tail.transpose(RELIABILITY, SCOPE, SYSTEM).to_numpy()
     of_all = {at: of_metrics(evaluation, at) for at in frame[RELIABILITY].unique()}
-    own = [""] * len(frame) if is_exact(evaluation.attrs) else each(frame, tail)
-    return [of_all[at] or one for at, one in zip(frame[RELIABILITY], own, strict=True)]
+    row_reasons = [""] * len(frame) if is_exact(evaluation.attrs) else each(frame, tail)
+    pairs = zip(frame[RELIABILITY], row_reasons, strict=True)
+    return [of_all[at] or reason for at, reason in pairs]
 
 
 def _noted(frame: pd.DataFrame) -> pd.DataFrame:
@@ -493,8 +495,8 @@ def _frame(parts: dict[str, xr.DataArray], columns: list[str], **constant: str) 
 
 
 def _joined(frames: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
-    kept = [frame for frame in frames if len(frame)] or [pd.DataFrame(columns=columns)]
-    return pd.concat(kept, ignore_index=True)
+    nonempty = [frame for frame in frames if len(frame)] or [pd.DataFrame(columns=columns)]
+    return pd.concat(nonempty, ignore_index=True)
 
 
 def _best(evaluation: xr.DataTree, name: str, values: xr.DataArray) -> xr.DataArray:

@@ -40,7 +40,7 @@ from dissensus.statistics._resampling import ARE_FEW, OF_FEW_ITEMS
 
 GROUP: Final = "weighted_reliability"
 SOURCE: Final = "accuracy"
-NOTE: Final = "The ground truth is not judged"
+NOTE: Final = "The ground truth is not evaluated"
 MAJORITY: Final = "majority"
 _KNOWN: Final = (
     "Labels that are known to be true go to dissensus.weighted_reliability(annotations, truth=...)"
@@ -49,7 +49,7 @@ _KNOWN: Final = (
 
 @dataclass(frozen=True)
 class GroundTruthPlan(Plan):
-    """The accuracies of annotators: "auto", "majority", or given ones."""
+    """The accuracies of annotators: "auto", "majority", or given accuracies."""
 
     accuracy: Any
 
@@ -62,7 +62,7 @@ def plan(
     Raises
     ------
     ArgumentError
-        If they are not accuracies, or the annotations have no ground truth.
+        If ``ground_truth`` is not valid, or labels cannot be right or wrong.
     """
     if ground_truth is None:
         return Reason(NOT_WANTED)
@@ -80,41 +80,44 @@ def plan(
     return GroundTruthPlan(ground_truth, by_name=by_name)
 
 
-def by_annotator(given: Any, annotations: xr.Dataset) -> tuple[Accuracies, Floats]:
-    """Return accuracies of annotators (draw, cell), and the share of labels of each cell."""
+def by_annotator(accuracy: Any, annotations: xr.Dataset) -> tuple[Accuracies, Floats]:
+    """Return accuracies of annotators, and the share of labels of each of their cells."""
     codes = (annotations[f"{dim}_code"].to_numpy() for dim in ("annotator", "item"))
     try:
-        found = accuracies(given, annotations, *codes)
+        known = accuracies(accuracy, annotations, *codes)
     except ArgumentError as problem:
         raise ArgumentError(
             "ground_truth", where=problem.where, hint=problem.hint or _KNOWN,
             expected=f"{AUTO!r}, None, or accuracies of annotators: {problem.expected}",
             found=problem.found,
         ) from problem  # fmt: skip
-    if not (found.common or found.by_annotator):
+    if not (known.common or known.by_annotator):
         raise ArgumentError(
             "ground_truth", expected="accuracies by annotator", found="accuracies by item",
-            hint="dissensus.weighted_reliability takes them",
+            hint="dissensus.weighted_reliability takes accuracies by item",
         )  # fmt: skip
-    n = found.values.shape[1]
-    return found, np.bincount(found.cell, minlength=n) / len(found.cell)
+    n = known.values.shape[1]
+    return known, np.bincount(known.cell, minlength=n) / len(known.cell)
 
 
 _CELLS: Final = 20_000_000
 """Maximum number of accuracies held in memory."""
 _STEPS: Final = 2_000_000_000
-"""Maximum work, some seconds. With more panels, random panels are a good approximation."""
+"""Maximum number of steps, some seconds. With more, panels are treated as random panels."""
 
 
-def right_by_panel(given: Any, annotations: xr.Dataset, label: xr.DataArray) -> xr.DataArray | None:
+def right_by_panel(
+    accuracy: Any, annotations: xr.Dataset, label: xr.DataArray
+) -> xr.DataArray | None:
     """Return draws (chain, draw) of the accuracy of the majority label of an item, or None.
 
-    None if all annotators are equally accurate, if there are too many different panels, or if one
-    is larger than `MOST`. ``label`` (chain, draw) is how often a label is right.
+    None if accuracies are not given by annotator, if all annotators are equally accurate, if there
+    are too many different panels, or if a panel is larger than `MOST`. ``label`` (chain, draw) is
+    how often a label is right.
     """
-    if isinstance(given, str):
+    if isinstance(accuracy, str):
         return None
-    known, weight = by_annotator(given, annotations)
+    known, weight = by_annotator(accuracy, annotations)
     panels = _panels(annotations)
     steps = label.size * sum(len(panel) ** 2 for panel in panels)
     if known.common or max(map(len, panels)) > MOST:
@@ -143,7 +146,7 @@ TARGET: Final = 0.95
 LEAST_DRAWS: Final = 1000
 FEW_LABELS: Final = 5000
 """Maximum number of annotations for which all draws are made: they are quick."""
-_SAID: Final = rf".*({ARE_FEW}|{OF_FEW_ITEMS})"
+_NOTED: Final = rf".*({ARE_FEW}|{OF_FEW_ITEMS})"
 """Matches warnings about few items, which ``agreement`` notes already."""
 
 
@@ -151,17 +154,17 @@ def draws(groups: Groups, plan: GroundTruthPlan, settings: Settings) -> Groups:
     """Return the group ``weighted_reliability``, computed from the groups before it."""
     annotations = groups["annotations"]
     fit = groups.get("accuracy") if _is(plan.accuracy, AUTO) else None
-    given, source = plan.accuracy, "given"
-    if isinstance(given, str):
-        given, source = (MAJORITY, MAJORITY) if fit is None else (fit, str(fit.attrs["model"]))
-    label = _label_accuracy(groups, given, _draws(annotations, settings.draws))
-    own = Notes()
-    with own.of(GROUP):
-        warnings.filterwarnings("ignore", _SAID, DissensusWarning)
+    accuracy, source = plan.accuracy, "given"
+    if isinstance(accuracy, str):
+        accuracy, source = (MAJORITY, MAJORITY) if fit is None else (fit, str(fit.attrs["model"]))
+    label = _label_accuracy(groups, accuracy, _draws(annotations, settings.draws))
+    section_notes = Notes()
+    with section_notes.of(GROUP):
+        warnings.filterwarnings("ignore", _NOTED, DissensusWarning)
         drawn = partial(_bootstrapped, annotations, settings, label)
         out = xr.Dataset({
             "concordance": drawn("concordance"),
-            GROUP: drawn(GROUP, accuracy=given, errors="uniform"),
+            GROUP: drawn(GROUP, accuracy=accuracy, errors="uniform"),
         })  # fmt: skip
     n_labels, per_item = annotations.sizes[LABEL], voices_per(annotations, ITEM)
     per_item = per_item[per_item > 0]
@@ -169,7 +172,7 @@ def draws(groups: Groups, plan: GroundTruthPlan, settings: Settings) -> Groups:
     if fit is not None:
         majority = _fitted(fit, label, n_labels, n_annotators)
     else:
-        right = right_by_panel(given, annotations, label)
+        right = right_by_panel(accuracy, annotations, label)
         majority = _of_majority(label, per_item, n_labels, right)
     out = out.merge(majority, combine_attrs="override")
     attrs: dict[str, Any] = {
@@ -178,7 +181,7 @@ def draws(groups: Groups, plan: GroundTruthPlan, settings: Settings) -> Groups:
         "fewest_annotators": int(per_item.min()), "most_annotators": int(per_item.max()),
         "confidence": str(out["concordance"].attrs["confidence"]),
         "typical_confidence": _confidence(groups, out["concordance"], n_labels),
-        "notes": "\n".join(own.texts()),
+        "notes": "\n".join(section_notes.texts()),
     }  # fmt: skip
     return {GROUP: out.assign_attrs(attrs)}
 
@@ -187,18 +190,18 @@ def _is(value: Any, name: str) -> bool:
     return isinstance(value, str) and value == name
 
 
-def _draws(annotations: xr.Dataset, asked: int) -> int:
-    """Choose the number of draws if no fit determines it: a quarter for many labels."""
+def _draws(annotations: xr.Dataset, n_draws: int) -> int:
+    """Choose the number of draws if no fit determines it: a quarter if there are many labels."""
     few = annotations.sizes[ANNOTATION] <= FEW_LABELS
-    return asked if few else min(asked, max(asked // 4, LEAST_DRAWS))
+    return n_draws if few else min(n_draws, max(n_draws // 4, LEAST_DRAWS))
 
 
-def _label_accuracy(groups: Groups, given: Any, draws: int) -> xr.DataArray:
+def _label_accuracy(groups: Groups, accuracy: Any, draws: int) -> xr.DataArray:
     """Return the accuracy of a label: (chain, draw)."""
-    if isinstance(given, str):  # against the majority of the others
+    if isinstance(accuracy, str):  # against the majority of the others
         agreement = groups["agreement"]["leave_one_out_agreement"].isel({DRAW: slice(draws)})
         return agreement.drop_attrs()
-    known, weight = by_annotator(given, groups["annotations"])
+    known, weight = by_annotator(accuracy, groups["annotations"])
     values = known.values @ weight
     if not known.coords:
         values = np.repeat(values, draws, axis=0)
@@ -257,7 +260,7 @@ def _bootstrapped(
 def _confidence(groups: Groups, concordance: xr.DataArray, n_labels: int) -> float:
     """Return the constant confidence that gives the same concordance.
 
-    The ratio of concordance to agreement is the square of genuine confidence.
+    The ratio of concordance to agreement is the square of confidence corrected for guessing.
     """
     if "confidence" not in groups["annotations"]:
         return 1.0

@@ -1,4 +1,4 @@
-"""The votes that settle the order of neighbours in a leaderboard with the least effort."""
+"""The numbers of votes that settle the order of neighbours in a leaderboard."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dissensus.evaluation.votes import CHECK, COMPARISON, LEADERBOARD
 
 SURE: Final = 0.95
 _Z: Final = 1.645
-"""Standard errors that a difference must be from 0 to have the probability `SURE`."""
+"""Standard errors that a difference must be above 0 for P(better) to be `SURE`."""
 _NODES: Final = 32
 
 
@@ -44,13 +44,14 @@ def next_votes(evaluation: xr.DataTree) -> pd.DataFrame:
 
     Assumptions: the difference stays as it is (the estimate changes with the votes, so that about
     half of all repetitions need more), voters are typical, each new vote is by another voter, and
-    posteriors are normal. J is without judges' verdicts; m and v are from the fit with them.
+    posteriors are normal. J ignores judges' verdicts; m and v are from the fit with verdicts.
 
     Returns
     -------
     pandas.DataFrame
-        Columns first, second (systems), better (the probability that the first is better), votes
-        (of the pair so far), and more (infinite if the win rates do not grow with strengths).
+        Columns ``first``, ``second`` (systems), ``better`` (the probability that the first is
+        better), ``votes`` (of the pair so far), and ``more`` (n; infinite if win rates do not grow
+        with strengths).
     """
     board, posterior = evaluation[LEADERBOARD].to_dataset(), evaluation["posterior"].to_dataset()
     value = board[board.attrs["order"]].transpose(*SAMPLE, SYSTEM).to_numpy()
@@ -77,8 +78,8 @@ def next_votes(evaluation: xr.DataTree) -> pd.DataFrame:
         more = np.inf
         if slope > 0 and apart.mean() > 0:
             m, v = float(apart.mean() / slope), float(apart.var() / slope**2)
-            known = information(m, tie, spreads, new_items=board.attrs["scope"] == SCOPES[1])
-            more = max(((_Z / m) ** 2 - 1 / v) / known, 1.0)
+            gain = information(m, tie, spreads, new_items=board.attrs["scope"] == SCOPES[1])
+            more = max(((_Z / m) ** 2 - 1 / v) / gain, 1.0)
         rows.append((names[first], names[second], p, int(seen[first, second]), more))
     out = pd.DataFrame(rows, columns=["first", "second", "better", "votes", "more"])
     return out.sort_values("more", kind="stable", ignore_index=True)

@@ -1,8 +1,8 @@
 """Statistics of the observed annotations: agreement, and discrepancies of systems and annotators.
 
 No model is fitted. Each statistic has a posterior by the Bayesian bootstrap over items, or over
-clusters if the annotations name any. Those of agreement and of systems' discrepancies are widened
-by the variation over annotators.
+clusters if the annotations name any. Posteriors of agreement and of systems' discrepancies also
+contain the variation between annotators.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from dissensus.wording import coefficient_title, counted
 Options = Mapping[str, Any]
 
 NEW_ANNOTATORS: Final = "new_annotators"
-"""Attribute of agreement: whether intervals of it, and of systems' ratios, allow for others."""
+"""Attribute of ``agreement``: whether intervals contain the variation between annotators."""
 
 COEFFICIENTS: Final[Mapping[str, tuple[tuple[str, str, Options], ...]]] = {
     "nominal": (
@@ -78,7 +78,7 @@ CLASSES: Final = (
 def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: Settings) -> Groups:
     """Return ``agreement`` and ``discrepancy`` (draws), and ``statistics`` (observed values).
 
-    Return nothing if no item has two annotators, or if there is only one item or cluster. The
+    Return no groups if no item has two annotators, or if there is only one item or cluster. The
     attribute ``notes`` holds warnings: undefined values, few items, labels of unknown order.
     """
     units = annotations.get("cluster_code", annotations[ITEM]).to_numpy()
@@ -91,26 +91,27 @@ def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: 
         kind = "nominal"
         if settings.distance is None:
             settings = replace(settings, distance="nominal")
-    ask = Asking(annotations, settings, Notes(), xr.Dataset(), units_of(annotations, None))
+    bootstrap = Bootstrap(annotations, settings, Notes(), xr.Dataset(), units_of(annotations, None))
     agreement = xr.Dataset()
     seed = settings.random_seed
     without = versions(annotations, seed)
     for name, statistic, options in COEFFICIENTS[kind]:
         called = None if name == statistic else name
-        agreement[name] = ask.of(statistic, called=called, **options)[name]
+        agreement[name] = bootstrap.of(statistic, called=called, **options)[name]
         if without is not None:
             sums = statistics.get(statistic).sums(without.annotations, **options)
             spread = without.spread(without.values(sums))
             agreement[name] = widened(agreement[name], spread, without.n_groups - 1, seed)
     notes = [CLASSES] if kind != annotations.attrs["kind"] else []
-    agreement.attrs["notes"] = "\n".join([*notes, *ask.said().splitlines()])
+    agreement.attrs["notes"] = "\n".join([*notes, *bootstrap.notes_text().splitlines()])
     agreement.attrs[NEW_ANNOTATORS] = int(without is not None)
     if without is not None and predictions is not None:
-        beside = predictions.sizes[ITEM] * predictions.sizes[SYSTEM]
-        if (annotations.sizes[ANNOTATION] + beside) * _GROUPS * _SHUFFLES[1] > _ROWS:
-            without = versions(annotations, seed, beside)  # fewer, since predictions take room
-    discrepancy = _discrepancy(replace(ask, notes=Notes()), predictions, without)
-    groups = {"agreement": agreement, "discrepancy": discrepancy, "statistics": ask.points}
+        n_predictions = predictions.sizes[ITEM] * predictions.sizes[SYSTEM]
+        if (annotations.sizes[ANNOTATION] + n_predictions) * _GROUPS * _SHUFFLES[1] > _ROWS:
+            # Fewer versions, since their predictions also need memory.
+            without = versions(annotations, seed, n_predictions)
+    discrepancy = _discrepancy(replace(bootstrap, notes=Notes()), predictions, without)
+    groups = {"agreement": agreement, "discrepancy": discrepancy, "statistics": bootstrap.points}
     return {name: group for name, group in groups.items() if group.data_vars}
 
 
@@ -122,8 +123,8 @@ def are_classes(annotations: xr.Dataset, predictions: xr.Dataset | None) -> bool
 
 
 @dataclass(frozen=True)
-class Asking:
-    """Computes statistics of some annotations, and collects observed values and warnings."""
+class Bootstrap:
+    """Draws statistics of some annotations, and collects observed values and warnings."""
 
     annotations: xr.Dataset
     settings: Settings
@@ -132,86 +133,88 @@ class Asking:
     """The values as observed."""
     units: Units
 
-    def of(self, name: str, *args: Any, called: str | None = None, **more: Any) -> xr.Dataset:
+    def of(self, name: str, *args: Any, called: str | None = None, **options: Any) -> xr.Dataset:
         """Return draws of a statistic, and add its observed value to ``points``."""
         settings = self.settings
         with self.notes.of("statistics"), warnings.catch_warnings():
             # `_discrepancy` reports annotators with few items.
             warnings.filterwarnings("ignore", _OF_SOME, DissensusWarning)
             sums = prepared(
-                statistics.get(name), (self.annotations, *args), more, settings.random_seed
+                statistics.get(name), (self.annotations, *args), options, settings.random_seed
             )
-            once = _dataset(sums.value(), name)
-            with _said_before(once[name]):
-                found = drawn(sums, self.units, settings.draws, settings.random_seed)
-        self.points.update(once.rename({name: called}) if called else once)
-        return _dataset(found, name).rename({name: called} if called else {})
+            point = _dataset(sums.value(), name)
+            with _noted_already(point[name]):
+                draws = drawn(sums, self.units, settings.draws, settings.random_seed)
+        self.points.update(point.rename({name: called}) if called else point)
+        return _dataset(draws, name).rename({name: called} if called else {})
 
     def warn(self, text: str) -> None:
         """Add a note."""
         with self.notes.of("statistics"):
             warnings.warn(text, DissensusWarning, stacklevel=2)
 
-    def said(self) -> str:
-        """Return the notes, one a line."""
+    def notes_text(self) -> str:
+        """Return the notes, one per line."""
         texts = (_in_words(text) for text in self.notes.texts())
         return "\n".join(dict.fromkeys(texts))
 
 
 def _in_words(text: str) -> str:
-    """Write the name of the statistic that a note begins with, in words."""
+    """Write in words the name of a statistic at the beginning of a note."""
     name, space, rest = text.partition(" ")
     known = any(name == entry.name for entry in statistics.STATISTICS)
     return f"{coefficient_title(name)}{space}{rest}" if known else text
 
 
 def _discrepancy(
-    ask: Asking, predictions: xr.Dataset | None, without: Versions | None
+    bootstrap: Bootstrap, predictions: xr.Dataset | None, without: Versions | None
 ) -> xr.Dataset:
     """Return discrepancy ratios of systems and annotators, and comparisons of the two."""
-    settings = ask.settings
-    present = _present(ask, predictions)
-    how: dict[str, Any] = {"distance": settings.distance}
-    if settings.distance is None and ask.annotations.attrs["kind"] == "ranking":
-        # Of whole rankings, who lists more labels is farther from all who list fewer.
-        how = {"distance": "ranking", "depth": 1}
+    settings = bootstrap.settings
+    present = _present(bootstrap, predictions)
+    options: dict[str, Any] = {"distance": settings.distance}
+    if settings.distance is None and bootstrap.annotations.attrs["kind"] == "ranking":
+        # With whole rankings, annotators who list more labels are farther from the others.
+        options = {"distance": "ranking", "depth": 1}
     if not present.all():
-        how["weights"] = present.astype(np.float64)
-    known = _known(ask.annotations, present, others=2)
-    people = len(np.unique(ask.annotations["annotator_code"].to_numpy()))
-    left = people - len(known.codes)
-    units = ask.units.plural
-    if left == people:
-        ask.warn(
+        options["weights"] = present.astype(np.float64)
+    known = _known(bootstrap.annotations, present, others=2)
+    people = len(np.unique(bootstrap.annotations["annotator_code"].to_numpy()))
+    n_left_out = people - len(known.codes)
+    units = bootstrap.units.plural
+    if n_left_out == people:
+        bootstrap.warn(
             f"No annotator shares {FEW_UNITS} {units} or more with two others: too few for a "
             "discrepancy ratio of annotators."
         )
-    elif left:
-        ask.warn(
-            f"{counted(left, 'annotator')} of {people:,} share fewer than {FEW_UNITS} "
+    elif n_left_out:
+        bootstrap.warn(
+            f"{counted(n_left_out, 'annotator')} of {people:,} share fewer than {FEW_UNITS} "
             f"{units} with two others: too few for a discrepancy ratio of their own."
         )
     out = xr.Dataset(attrs={"margin": settings.margin})
     if len(known.codes):
-        out = out.merge(ask.of("annotator_discrepancy_ratio", **how).isel({ANNOTATOR: known.codes}))
+        out = out.merge(
+            bootstrap.of("annotator_discrepancy_ratio", **options).isel({ANNOTATOR: known.codes})
+        )
         out["n_items"] = (ANNOTATOR, known.n_items)
         out.attrs.update(out["annotator_discrepancy_ratio"].attrs)
     if predictions is not None:
         try:
-            known = _known(ask.annotations, present, others=1)
-            systems = _of_systems(ask, predictions, known, how, without)
+            known = _known(bootstrap.annotations, present, others=1)
+            systems = _of_systems(bootstrap, predictions, known, options, without)
         except PredictionError as problem:
             if settings.distance is not None:
                 raise
-            ask.warn(f"Systems have no discrepancy ratio: {problem}")
+            bootstrap.warn(f"Systems have no discrepancy ratio: {problem}")
         else:
-            out = _beside(out, systems)
+            out = _merged(out, systems)
     out.attrs.pop("better", None)
-    return out.assign_attrs(notes=ask.said())
+    return out.assign_attrs(notes=bootstrap.notes_text())
 
 
-def _beside(annotators: xr.Dataset, systems: xr.Dataset) -> xr.Dataset:
-    """Merge both. Annotators who share items with only one other have advantages, but no ratio."""
+def _merged(annotators: xr.Dataset, systems: xr.Dataset) -> xr.Dataset:
+    """Merge both. Annotators who share items with only one other annotator have no ratio."""
     attrs = annotators.attrs | systems.attrs
     if "n_items" in annotators and ANNOTATOR in systems.coords:
         everyone = systems[ANNOTATOR].to_numpy()
@@ -222,29 +225,31 @@ def _beside(annotators: xr.Dataset, systems: xr.Dataset) -> xr.Dataset:
 
 
 def _of_systems(
-    ask: Asking, predictions: xr.Dataset, known: Known, how: dict[str, Any],
+    bootstrap: Bootstrap, predictions: xr.Dataset, known: Known, options: dict[str, Any],
     without: Versions | None,
 ) -> xr.Dataset:  # fmt: skip
-    how = how | {"on_missing": ask.settings.on_missing}
-    out = ask.of("discrepancy_ratio", predictions, **how)
+    options = options | {"on_missing": bootstrap.settings.on_missing}
+    out = bootstrap.of("discrepancy_ratio", predictions, **options)
     if without is not None:
-        others = {name: value for name, value in how.items() if name != "weights"}
+        others = {name: value for name, value in options.items() if name != "weights"}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DissensusWarning)  # the statistic itself has warned
             of_versions = statistics.get("discrepancy_ratio").sums(
-                without.annotations, without.predictions(ask.annotations, predictions),
+                without.annotations, without.predictions(bootstrap.annotations, predictions),
                 **others | {"on_missing": "drop"},
             )  # fmt: skip
-        out = by_others(out, without, of_versions, ask.settings.random_seed)
+        out = by_others(out, without, of_versions, bootstrap.settings.random_seed)
     if len(known.codes):
-        out.update(ask.of("advantage_probability", predictions, **how).isel(
+        out.update(bootstrap.of("advantage_probability", predictions, **options).isel(
             {ANNOTATOR: known.codes}
         ))  # fmt: skip
-        out.update(ask.of("winning_rate", predictions, **how))
+        out.update(bootstrap.of("winning_rate", predictions, **options))
         least = inspect.signature(statistics.get("winning_rate").function).parameters["min_items"]
         out["winning_rate"].attrs["n_annotators"] = int((known.n_items >= least.default).sum())
-    with ask.notes.of("statistics"), _said_before(ask.points["discrepancy_ratio"]):
-        out["non_inferiority"] = non_inferiority(out["discrepancy_ratio"], ask.settings.margin)
+    with bootstrap.notes.of("statistics"), _noted_already(bootstrap.points["discrepancy_ratio"]):
+        out["non_inferiority"] = non_inferiority(
+            out["discrepancy_ratio"], bootstrap.settings.margin
+        )
     return out
 
 
@@ -257,7 +262,7 @@ class Known(NamedTuple):
 
 
 def _known(annotations: xr.Dataset, present: npt.NDArray[np.bool_], others: int) -> Known:
-    """Return the annotators who share enough items with more than ``others`` - 1 others."""
+    """Return the annotators who share enough items with ``others`` or more others."""
     shared = present & (voices_per(annotations, ITEM) > others)
     rows = shared[annotations["item_code"].to_numpy()]
     if not rows.any():
@@ -272,15 +277,15 @@ def _known(annotations: xr.Dataset, present: npt.NDArray[np.bool_], others: int)
     return Known(codes, n_items[codes])
 
 
-def _present(ask: Asking, predictions: xr.Dataset | None) -> npt.NDArray[np.bool_]:
+def _present(bootstrap: Bootstrap, predictions: xr.Dataset | None) -> npt.NDArray[np.bool_]:
     """Return which items have predictions; all, if there are no predictions."""
-    items = ask.annotations[ITEM].to_numpy()
+    items = bootstrap.annotations[ITEM].to_numpy()
     everywhere = np.ones(len(items), dtype=bool)
-    if predictions is None or ask.settings.on_missing != "drop":
+    if predictions is None or bootstrap.settings.on_missing != "drop":
         return everywhere  # if items must be the same, a later check raises
     present = tables.match(items, predictions[ITEM].to_numpy()) >= 0
     if not present.all():
-        ask.warn(
+        bootstrap.warn(
             f"{counted(int((~present).sum()), 'item')} of {len(items):,} without predictions are "
             "left out of the discrepancies, of systems and of annotators."
         )
@@ -288,10 +293,10 @@ def _present(ask: Asking, predictions: xr.Dataset | None) -> npt.NDArray[np.bool
 
 
 @contextmanager
-def _said_before(once: xr.DataArray) -> Iterator[None]:
-    """Ignore warnings about draws where observed values are undefined, which is noted already."""
+def _noted_already(point: xr.DataArray) -> Iterator[None]:
+    """Ignore warnings about undefined draws if observed values are undefined: these are noted."""
     with warnings.catch_warnings():
-        undefined = once.isnull()
+        undefined = point.isnull()
         if bool(undefined.all()):
             warnings.simplefilter("ignore", DissensusWarning)
         elif bool(undefined.any()):
@@ -299,8 +304,8 @@ def _said_before(once: xr.DataArray) -> Iterator[None]:
         yield
 
 
-def _dataset(found: xr.DataArray | xr.Dataset, name: str) -> xr.Dataset:
-    return found if isinstance(found, xr.Dataset) else found.to_dataset(name=name)
+def _dataset(values: xr.DataArray | xr.Dataset, name: str) -> xr.Dataset:
+    return values if isinstance(values, xr.Dataset) else values.to_dataset(name=name)
 
 
 def first_labels(annotations: xr.Dataset, predictions: xr.Dataset) -> xr.Dataset:
@@ -312,38 +317,40 @@ def first_labels(annotations: xr.Dataset, predictions: xr.Dataset) -> xr.Dataset
     return predictions.isel({POSITION: slice(1)}).assign_attrs(kind="nominal")
 
 
-# Agreement varies with who the annotators happen to be. The bootstrap keeps them as they are.
+# The variation between annotators, which the bootstrap over items does not contain.
 
 
 _GROUPS: Final = 20
 _SHUFFLES: Final = (3, 20)
-"""How often annotators change places, to see what chance and differences of items do: with many
-labels, and with few."""
+"""Minimum and maximum number of times that annotators exchange places, to estimate the variation by
+chance and by items. The maximum is used with few labels."""
 _ROWS: Final = 5_000_000
-"""Number of rows of all versions up to which there are more, with no fewer than 5 groups."""
+"""Maximum number of rows of all versions; but there are at least 5 groups and 3 shuffles."""
 _FEWEST: Final = 3
-"""Of two annotators, one alone agrees with nobody."""
+"""Minimum number of groups: if one of two annotators is left out, no pair remains."""
 _KEPT: Final = 0.3
-"""Share of the pairs of labels that a version keeps, at least: of three annotators two have a
-third. Of an annotator who is in nearly all pairs, nobody can tell how others would do."""
+"""Minimum share of the pairs of labels that a version keeps. Without one of three annotators, a
+third of the pairs remains. An annotator who is in nearly all pairs cannot be left out."""
 
 
 @dataclass(frozen=True)
 class Versions:
-    """Annotations without one group of annotators at a time, as one set with separate items."""
+    """Versions of annotations without one group of annotators each, in one Dataset."""
 
     annotations: xr.Dataset
+    """Each version has its own items."""
     n_groups: int
     count: int
+    """Number of versions: one for each shuffle and group."""
     used: Flags
     """(shuffle, group): whether the version keeps enough pairs of labels."""
 
     def predictions(self, annotations: xr.Dataset, predictions: xr.Dataset) -> xr.Dataset:
         """Return predictions on the items of all versions."""
         place = tables.match(annotations[ITEM].to_numpy(), predictions[ITEM].to_numpy())
-        some = np.flatnonzero(place >= 0)
-        item = (some + len(place) * np.arange(self.count)[:, None]).ravel()
-        out = predictions.isel({ITEM: np.tile(place[some], self.count)})
+        predicted = np.flatnonzero(place >= 0)
+        item = (predicted + len(place) * np.arange(self.count)[:, None]).ravel()
+        out = predictions.isel({ITEM: np.tile(place[predicted], self.count)})
         return as_checked(out.assign_coords({ITEM: item}))
 
     def values(self, sums: Sums) -> Any:
@@ -357,15 +364,16 @@ class Versions:
         return max(float(self.covariance(values).item()), 0.0)
 
     def covariance(self, values: Floats) -> Floats:
-        r"""Return the covariance of statistics over annotators, beyond that of single labels.
+        r"""Return the covariance of statistics over annotators, without that of single labels.
 
         ``values`` is (version, statistic). The covariance may have negative eigenvalues.
 
         .. math:: \frac{G - 1}{G} \sum_g (t_{-g} - \bar t)^2
 
         is the delete-a-group jackknife with G groups, Shao & Tu (1995), *The Jackknife and
-        Bootstrap*, section 2.3. Its mean where annotators have changed places is subtracted: it is
-        due to single labels and to items, which the bootstrap over items includes.
+        Bootstrap*, section 2.3. Its mean over shuffles, in which annotators have exchanged places,
+        is subtracted: it is due to single labels and to items, and the bootstrap over items
+        contains it.
         """
         each = np.asarray(values, dtype=np.float64).reshape(*self.used.shape, -1)
         used = (self.used & np.isfinite(each).all(axis=-1))[..., None]
@@ -379,38 +387,39 @@ class Versions:
         return np.asarray(products[0] - products[1:].mean(axis=0))
 
 
-def versions(annotations: xr.Dataset, random_seed: Any, beside: int = 0) -> Versions | None:
+def versions(annotations: xr.Dataset, random_seed: Any, n_predictions: int = 0) -> Versions | None:
     """Leave out groups of annotators; None if the data do not show how annotators vary.
 
-    That is if there are two, none has two labels, or one is in nearly all pairs of labels. Each
-    version has ``beside`` predictions, which take room too.
+    They do not if there are only two annotators, if no annotator has two labels, or if one is in
+    nearly all pairs of labels. Each version also needs memory for ``n_predictions`` predictions.
     """
-    item, who = (annotations[name].to_numpy() for name in ("item_code", "annotator_code"))
-    people, who = np.unique(who, return_inverse=True)
-    voice, of_row = np.unique(item * len(people) + who, return_inverse=True)
-    rows = len(item) + beside
+    item, annotator = (annotations[name].to_numpy() for name in ("item_code", "annotator_code"))
+    people, annotator = np.unique(annotator, return_inverse=True)
+    cell, of_row = np.unique(item * len(people) + annotator, return_inverse=True)
+    rows = len(item) + n_predictions
     n_groups = min(len(people), _GROUPS, max(_ROWS // (rows * (1 + _SHUFFLES[0])), 5))
-    if n_groups < _FEWEST or len(people) == len(voice):
+    if n_groups < _FEWEST or len(people) == len(cell):
         return None
     rng = generator(random_seed, "annotators")
-    group = (rng.permutation(len(people)) % n_groups)[voice % len(people)]
-    size = np.unique(voice // len(people), return_counts=True)[1]
+    group = (rng.permutation(len(people)) % n_groups)[cell % len(people)]
+    size = np.unique(cell // len(people), return_counts=True)[1]
     shuffles = int(np.clip(_ROWS // (rows * n_groups), *_SHUFFLES))
     places = [_shuffled(size, rng) for _ in range(shuffles)]
     groups = np.stack([group, *(group[place] for place in places)])[:, of_row]
-    found = _without(annotations, groups, n_groups)
-    return found if found.used.sum(axis=1).min() >= _FEWEST else None
+    stacked = _without(annotations, groups, n_groups)
+    return stacked if stacked.used.sum(axis=1).min() >= _FEWEST else None
 
 
 def _shuffled(size: Ints, rng: np.random.Generator) -> Ints:
-    """Exchange annotators of items with as many of them, and their places: (annotator of an item).
+    """Exchange annotators between items that have equally many, and within items.
 
-    Voices are in the order of items; ``size`` (item) is their number.
+    A cell is an annotator of an item; cells are in the order of items, and ``size`` (item) is their
+    number. Return, for each cell, the cell whose annotator it gets.
     """
     start = np.cumsum(size) - size
-    alike, other = np.argsort(size, kind="stable"), np.lexsort((rng.random(len(size)), size))
-    source = np.empty_like(alike)
-    source[alike] = other
+    ordered, shuffled = np.argsort(size, kind="stable"), np.lexsort((rng.random(len(size)), size))
+    source = np.empty_like(ordered)
+    source[ordered] = shuffled
     item = np.repeat(np.arange(len(size)), size)
     place = np.lexsort((rng.random(len(item)), item))  # within its item
     return np.asarray(place - start[item] + start[source][item])
@@ -439,19 +448,22 @@ def _without(annotations: xr.Dataset, groups: Ints, n_groups: int) -> Versions:
 
 
 _LEAST: Final = 0.01
-"""Minimum ratio: a system that is closer to the annotators is taken to follow their variation."""
+"""Minimum ratio. A smaller one counts as constant: the system varies as the annotators do."""
 _END: Final = 0.945
 """Upper end of an 89 % interval, as a probability."""
 _BOUNDED: Final = frozenset({"nominal", "jaccard", "masi", "ranking"})
 """Distances that are at most 1."""
 
 
-def by_others(found: xr.Dataset, without: Versions, sums: Sums, random_seed: Any) -> xr.Dataset:
+def by_others(
+    discrepancies: xr.Dataset, without: Versions, sums: Sums, random_seed: Any
+) -> xr.Dataset:
     """Add the variation over annotators to logarithms of discrepancies and ratios.
 
-    The annotators' discrepancy and the ratios get noise with the covariance of `Versions.spread`.
-    It is normal, and as wide in its 89 % interval as a t distribution with the degrees of freedom
-    of the groups, whose exponential would have no mean.
+    The annotators' discrepancy and the ratios get noise with the covariance that
+    `Versions.covariance` returns. The noise is normal, as the exponential of a t variate has no
+    mean. Its 89 % interval is as wide as that of a t distribution with the degrees of freedom of
+    the groups.
     """
     values = without.values(sums)
     between = values["annotator_discrepancy"][:, None]
@@ -461,30 +473,34 @@ def by_others(found: xr.Dataset, without: Versions, sums: Sums, random_seed: Any
     covariance = without.covariance(both)
     variance, axes = np.linalg.eigh(covariance)
     root = axes * np.sqrt(variance.clip(0.0)) @ axes.T  # the same for any signs of the axes
-    # Replacing negative eigenvalues by 0 adds variance, more with more systems: scale it back.
+    # Replacing negative eigenvalues by 0 increases the variances: scale them back.
     sd, alone = np.sqrt((root**2).sum(axis=1)), np.sqrt(np.diag(covariance).clip(0.0))
     scale = np.divide(alone, sd, out=np.zeros_like(sd), where=sd > 0)
     wider = stats.t(without.n_groups - 1).ppf(_END) / stats.norm.ppf(_END)
-    rng, draws = generator(random_seed, "new annotators"), found.sizes[SAMPLE[1]]
+    rng, draws = generator(random_seed, "new annotators"), discrepancies.sizes[SAMPLE[1]]
     noise = rng.standard_normal((draws, len(root))) @ root * scale
     factor = np.exp(wider * noise)
-    most = 1.0 if found.attrs.get("distance") in _BOUNDED else None
-    annotators = (found["annotator_discrepancy"] * factor[:, 0]).clip(None, most)
-    systems = (found["system_discrepancy"] * factor[:, :1] * factor[:, 1:]).clip(None, most)
+    most = 1.0 if discrepancies.attrs.get("distance") in _BOUNDED else None
+    annotators = (discrepancies["annotator_discrepancy"] * factor[:, 0]).clip(None, most)
+    systems = (discrepancies["system_discrepancy"] * factor[:, :1] * factor[:, 1:]).clip(None, most)
     out = {
         "annotator_discrepancy": annotators,
         "system_discrepancy": systems,
-        "discrepancy_ratio": (systems / annotators).where(found["discrepancy_ratio"].notnull()),
+        "discrepancy_ratio": (systems / annotators).where(
+            discrepancies["discrepancy_ratio"].notnull()
+        ),
     }
-    return found.assign({name: each.assign_attrs(found[name].attrs) for name, each in out.items()})
+    return discrepancies.assign(
+        {name: each.assign_attrs(discrepancies[name].attrs) for name, each in out.items()}
+    )
 
 
 RATES: Final = frozenset({"percent_agreement", "leave_one_out_agreement"})
 """Coefficients that are at least 0."""
 
 
-def widened(found: xr.DataArray, spread: float, freedom: int, random_seed: Any) -> xr.DataArray:
+def widened(draws: xr.DataArray, spread: float, freedom: int, random_seed: Any) -> xr.DataArray:
     """Add the variation over annotators to draws of a coefficient, which is at most 1."""
-    noise: Floats = generator(random_seed, "new annotators").standard_t(freedom, found.shape)
-    least = 0.0 if found.name in RATES else None
-    return (found + np.sqrt(spread) * noise).clip(least, 1.0).assign_attrs(found.attrs)
+    noise: Floats = generator(random_seed, "new annotators").standard_t(freedom, draws.shape)
+    least = 0.0 if draws.name in RATES else None
+    return (draws + np.sqrt(spread) * noise).clip(least, 1.0).assign_attrs(draws.attrs)

@@ -1,4 +1,4 @@
-"""Accuracy of systems on very many items, at a cost that depends on their patterns only."""
+"""Accuracy of systems on very many items, at a cost that depends on the number of patterns."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def top_k_accuracy_by_pattern(
         \mathrm{accuracy}_s = \frac1n \sum_{c, y} N_{cy} h_{scy}
 
     where c is a *pattern*: the counts of an item's labels, and which systems predict them
-    (:math:`h_{scy}`, from 0 to 1 for predicted ties), whatever their names. The :math:`n_c` items
+    (:math:`h_{scy}`, from 0 to 1 for predicted ties), but not their names. The :math:`n_c` items
     of a pattern have the same posterior, and their leading labels are independent given the data.
     The probabilities are one-dimensional integrals. Ten million items with five labels and four
     systems have some hundreds of patterns.
@@ -78,10 +78,10 @@ def top_k_accuracy_by_pattern(
     weights : None or "bayesian-bootstrap"
         The bootstrap is for new items like these. Other weights need `top_k_accuracy`.
     on_missing : {"raise", "drop"}
-        What to do about items that only one side has.
+        What to do about items that only the annotations or only the predictions have.
     random_seed : int or numpy.random.Generator, optional
-        Makes the draws repeatable, whatever the order or chunks of the items. They differ from
-        those of `top_k_accuracy`.
+        Makes the draws repeatable; the order and the chunks of the items make no difference. The
+        draws differ from those of `top_k_accuracy`.
 
     Returns
     -------
@@ -104,8 +104,8 @@ def top_k_accuracy_by_pattern(
     >>> import dissensus as dx
     >>> ann = dx.annotations({"item": [1, 1, 2], "annotator": [1, 2, 1], "label": list("aab")})
     >>> pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": ["a", "a"]})
-    >>> found = dx.top_k_accuracy_by_pattern(ann, pred, random_seed=1)
-    >>> round(found.mean().item(), 2)  # (7/8 + 1/4) / 2
+    >>> accuracy = dx.top_k_accuracy_by_pattern(ann, pred, random_seed=1)
+    >>> round(accuracy.mean().item(), 2)  # (7/8 + 1/4) / 2
     0.56
     """
     k = arguments.whole("k", k)
@@ -138,16 +138,16 @@ def top_k_accuracy_by_pattern(
         values = da.from_delayed(dask.delayed(drawn)(tallies), shape=shape, dtype=np.float64)
     else:
         values = drawn([tallied(part) for part in parts])
-    found = xr.DataArray(
+    accuracies = xr.DataArray(
         values.reshape(chains, draws, -1), dims=(CHAIN, DRAW, SYSTEM),
         coords={CHAIN: np.arange(chains), DRAW: np.arange(draws),
                 SYSTEM: predictions[SYSTEM].to_numpy()},
     )  # fmt: skip
-    return found.rename(f"top_{k}_accuracy").assign_attrs(better="higher")
+    return accuracies.rename(f"top_{k}_accuracy").assign_attrs(better="higher")
 
 
 class _Part(NamedTuple):
-    """Some items: annotations, whether they have predictions, and the positions of these."""
+    """Some items: annotations, whether they have predictions, and positions of predictions."""
 
     annotations: xr.Dataset | Chunk
     kept: npt.NDArray[np.bool_]
@@ -202,8 +202,8 @@ def _tallied(
     lists = align(parameters, lists.assign_coords({ITEM: items}), checked=True)[1]
     labels = np.arange(parameters.sizes[LABEL])[:, None]
     right = [
-        holds_first(labels, *(one[name].to_numpy()[:, None] for name in _LIST), k)
-        for one in (lists.isel({SYSTEM: s}) for s in range(lists.sizes[SYSTEM]))
+        holds_first(labels, *(of_system[name].to_numpy()[:, None] for name in _LIST), k)
+        for of_system in (lists.isel({SYSTEM: s}) for s in range(lists.sizes[SYSTEM]))
     ]
     return find_patterns([parameters.to_numpy(), *right])
 
@@ -212,14 +212,14 @@ def _drawn(tallies: Sequence[Patterns], *, size: int, seed: int, bootstrap: bool
     """Draw the leading labels, and return accuracies (draw, system)."""
     patterns, rng = merged(tallies), np.random.default_rng(seed)
     alpha = patterns.cells[:, 0]
-    # A column of ones sums the weights, in the order in which the others are summed.
+    # A column of ones sums the weights, in the same order as the other columns.
     right = np.column_stack([patterns.cells[:, 1:], np.ones(len(alpha))])
     total = np.zeros((size, right.shape[1]))
     at_once = max(1, _AT_ONCE // (size * patterns.rows.shape[1]))
     for first in range(0, len(patterns.rows), at_once):
-        some = patterns.some(slice(first, first + at_once))
-        cell, probability = distinct(some, leading_probabilities(alpha[some.rows]))
-        leads: Any = rng.multinomial(some.times, probability, size=(size, len(cell)))
+        part = patterns.subset(slice(first, first + at_once))
+        cell, probability = distinct(part, leading_probabilities(alpha[part.rows]))
+        leads: Any = rng.multinomial(part.times, probability, size=(size, len(cell)))
         if bootstrap:  # a standard exponential weight for each item, summed
             leads = rng.standard_gamma(leads)
         total += leads.reshape(size, -1) @ right[cell].reshape(-1, right.shape[1])

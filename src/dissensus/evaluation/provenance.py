@@ -31,8 +31,8 @@ def versions() -> dict[str, str]:
     >>> sorted(versions())[:3]
     ['arviz_version', 'dissensus_version', 'numba_version']
     """
-    found = {f"{name}_version": version(name) for name in _PACKAGES}
-    return found | {"python_version": platform.python_version()}
+    packages = {f"{name}_version": version(name) for name in _PACKAGES}
+    return packages | {"python_version": platform.python_version()}
 
 
 def of_model(name: str) -> dict[str, str]:

@@ -23,8 +23,8 @@ _WORDS: Final = [MODALITY, other(MODALITY), SYSTEM, THRESHOLD]
 def averages(study: xr.Dataset) -> xr.Dataset:
     """Return the draws that are not of single readers or points of curves."""
     single = {READER, FALSE_POSITIVE_RATE}
-    names = [name for name, one in study.data_vars.items()
-             if set(SAMPLE) <= {*one.dims} and not single & {*one.dims}]  # fmt: skip
+    names = [name for name, values in study.data_vars.items()
+             if set(SAMPLE) <= {*values.dims} and not single & {*values.dims}]  # fmt: skip
     return study[names]
 
 
@@ -64,8 +64,8 @@ def _observed(study: xr.Dataset, name: str, draws: xr.DataArray) -> xr.DataArray
     measure = rest.removesuffix("difference").removesuffix("_") or "auc"
     if of_system:
         alone = study[f"observed_system_{measure}"]
-        beside = study[f"observed_{measure}"].mean(READER)
-        return alone - beside if name.endswith("difference") else alone
+        readers_mean = study[f"observed_{measure}"].mean(READER)
+        return alone - readers_mean if name.endswith("difference") else alone
     if f"observed_{measure}" not in study:  # a standard deviation
         return xr.full_like(draws.isel(dict.fromkeys(SAMPLE, 0), drop=True), np.nan)
     mean = study[f"observed_{measure}"].mean(READER)

@@ -48,7 +48,7 @@ _NOT_HYPER: Final = frozenset(
 
 
 _WARM_UP: Final = 500
-"""The default of fits: evaluations have the draws of fits, except of rankings (decision 0033)."""
+"""Default of fits, so that evaluations have the draws of fits (not for rankings: decision 0033)."""
 
 
 def shares(annotations: xr.Dataset) -> xr.DataArray:
@@ -93,21 +93,23 @@ class Recipe:
     def fit(self, annotations: xr.Dataset, reliability: float, **options: Any) -> xr.DataTree:
         """Fit the model at one reliability."""
         fit = models.get(self.model).module.fit
-        found: xr.DataTree = fit(annotations, reliability=reliability, progressbar=False, **options)
-        return found
+        fitted: xr.DataTree = fit(
+            annotations, reliability=reliability, progressbar=False, **options
+        )
+        return fitted
 
     def learned(
         self, annotations: xr.Dataset, hyper: Mapping[str, Any], **settings: Any
     ) -> dict[str, Any]:
-        """Return the learned prior for all reliabilities, and its predictions."""
+        """Return the learned prior for all reliabilities, and the predictions as its evidence."""
         if self.learns is None or hyper.get(self.learns, LEARNED) != LEARNED:
             return {}
-        asked = {"tune": _WARM_UP, **hyper, **settings}
-        prior = self.learn(annotations, **asked)
+        options = {"tune": _WARM_UP, **hyper, **settings}
+        prior = self.learn(annotations, **options)
         if self.markov_chains:  # in other models these are the only chains, and fits check them
             labels = annotations[LABEL].to_numpy()
-            said = features(settings["predictions"], labels[:0], labels)
-            convergence.diagnosed_parameters(prior.draws(labels, said))
+            answers = features(settings["predictions"], labels[:0], labels)
+            convergence.diagnosed_parameters(prior.draws(labels, answers))
         return {self.learns: prior, "predictions": settings["predictions"]}
 
     def check_options(self, reliability: Any, hyper: Mapping[str, Any]) -> None:
@@ -120,7 +122,7 @@ class Recipe:
                 near = get_close_matches(name, fit.parameters, n=1, cutoff=0.5)
                 raise ArgumentError(
                     name, expected=f"a hyperparameter of {self.model}: {', '.join(known)}",
-                    found=brief(value), hint="".join(f"Did you mean {one}=?" for one in near),
+                    found=brief(value), hint="".join(f"Did you mean {match}=?" for match in near),
                 )  # fmt: skip
 
     def plausibility(self, fit: xr.DataTree) -> xr.DataArray:
@@ -153,26 +155,26 @@ class Recipe:
 
 @dataclass(frozen=True)
 class RankingRecipe(Recipe):
-    """Rankings, whose whole lists show whether annotators are independent."""
+    """Rankings. The lists show whether annotators are independent (`replicated`)."""
 
     def fit(self, annotations: xr.Dataset, reliability: float, **options: Any) -> xr.DataTree:
         """Fit the model at one reliability, and record that first labels determine the prior."""
-        found = super().fit(annotations, reliability, **options)
+        fitted = super().fit(annotations, reliability, **options)
         if isinstance(options.get("concentration"), LearnedPrior):
-            attrs = found["posterior"].attrs
+            attrs = fitted["posterior"].attrs
             attrs["inference"] = f"{attrs['inference']}; the prior is from first labels"
-        return found
+        return fitted
 
     def replicated(
         self, fit: xr.DataTree, annotations: xr.Dataset, reliability: float,
         hyper: Mapping[str, Any], random_seed: Any,
     ) -> xr.DataTree | None:  # fmt: skip
-        """Return draws with replicated lists; None without lists or items in common."""
+        """Return draws with replicated lists; None without lists or items with two annotators."""
         has_lists = annotations.sizes[ANNOTATION] > statements_per(annotations, ITEM).sum()
         if not has_lists or voices_per(annotations, ITEM).max(initial=0) < 2:
             return None
         known = inspect.signature(models.get(self.model).module.build).parameters
-        settings = {name: one.default for name, one in known.items() if name != "annotations"}
+        settings = {name: known[name].default for name in known if name != "annotations"}
         settings |= {name: value for name, value in hyper.items() if name in settings}
         settings["reliability"] = reliability
         return replicated_rankings(fit, annotations, random_seed=random_seed, **settings)
@@ -187,17 +189,17 @@ class ScoreRecipe(Recipe):
     def fit(self, annotations: xr.Dataset, reliability: float, **options: Any) -> xr.DataTree:
         """Fit the model, which has no reliability."""
         del reliability
-        found: xr.DataTree = models.get(self.model).module.fit(
+        fitted: xr.DataTree = models.get(self.model).module.fit(
             annotations, progressbar=False, **options
         )
-        return found
+        return fitted
 
     def check_options(self, reliability: Any, hyper: Mapping[str, Any]) -> None:
-        """Warn of a range of reliabilities: a flat curve would look like a robust result."""
+        """Warn if a range of reliabilities is given: equal results would look robust."""
         super().check_options(reliability, hyper)
         if reliability is not None and np.size(reliability) > 1:
             warnings.warn(
-                f"{self.model} has no reliability: its results are the same at all of them.",
+                f"{self.model} has no reliability: its results are the same at all reliabilities.",
                 DissensusWarning,
                 stacklevel=3,
             )
@@ -205,7 +207,7 @@ class ScoreRecipe(Recipe):
     def learned(
         self, annotations: xr.Dataset, hyper: Mapping[str, Any], **settings: Any
     ) -> dict[str, Any]:
-        """Return the predicted numbers, evidence for a learned prior."""
+        """Return the predicted numbers, as evidence of a learned prior."""
         del annotations
         predictions = settings["predictions"]
         if hyper.get("prior", LEARNED) != LEARNED or not has_numbers(predictions):
@@ -249,14 +251,14 @@ def mean_scores(annotations: xr.Dataset) -> xr.DataArray:
 def off_scale(annotations: xr.Dataset, predictions: xr.Dataset) -> list[Any]:
     """Return systems whose mean number is outside the range of the annotators' scores.
 
-    Their numbers are in another unit, such as log probabilities beside grades.
+    Their numbers may be in another unit, such as log probabilities instead of grades.
     """
     score = given_numbers(annotations)
     mean = predictions["value"].mean(ITEM)
     if np.ptp(score) == 0:
         return []
-    away = ((mean < score.min()) | (mean > score.max())).to_numpy()
-    return list(mean[SYSTEM].to_numpy()[away].tolist())
+    outside = ((mean < score.min()) | (mean > score.max())).to_numpy()
+    return list(mean[SYSTEM].to_numpy()[outside].tolist())
 
 
 @dataclass(frozen=True)
@@ -293,7 +295,7 @@ def dense(values: Any, annotations: xr.Dataset, labels: Any) -> xr.DataArray:
     return xr.DataArray(values, dims=(ITEM, LABEL), coords=coords, name=NAME)
 
 
-# The recipe of a model that has none below: a new one, or one that another package brings.
+# The recipe of a model that is not in `RECIPES`: a new model, or a model of another package.
 
 
 _RELIABILITY = "reliability"
@@ -308,13 +310,13 @@ class PluggedRecipe(Recipe):
         fit = models.get(self.model).module.fit
         if self._knows_reliability():
             options[_RELIABILITY] = reliability
-        found = fit(annotations, progressbar=False, **options)
-        if not isinstance(found, xr.DataTree) or "posterior" not in found.children:
+        fitted = fit(annotations, progressbar=False, **options)
+        if not isinstance(fitted, xr.DataTree) or "posterior" not in fitted.children:
             raise ArgumentError(
-                "model", where=f"the fit of {self.model}", found=type(found).__name__,
+                "model", where=f"the fit of {self.model}", found=type(fitted).__name__,
                 expected="a DataTree with a group 'posterior'",
             )  # fmt: skip
-        return _completed(found, self.model, options)
+        return _completed(fitted, self.model, options)
 
     def check_options(self, reliability: Any, hyper: Any) -> None:
         """Raise on a hyperparameter or reliabilities that the model does not have."""
@@ -335,10 +337,10 @@ def plugged(name: str, kind: str) -> Recipe | None:
     Raises
     ------
     ArgumentError
-        If its fits are not of this kind of annotations.
+        If the model cannot be fitted to this kind of annotations.
     """
     own = {recipe.model for recipe in RECIPES}
-    new = [one.name for one in models.MODELS if one.plausibility and one.name not in own]
+    new = [entry.name for entry in models.MODELS if entry.plausibility and entry.name not in own]
     if name not in [*new, *models.plugins()]:
         return None
     model = models.get(name)
@@ -365,7 +367,7 @@ def _completed(fit: xr.DataTree, model: str, options: dict[str, Any]) -> xr.Data
         fit["sample_stats"] = xr.DataTree(xr.Dataset())
     if "n_divergences" not in posterior.attrs:
         attrs |= convergence.divergences(
-            {str(name): one for name, one in fit["sample_stats"].data_vars.items()}
+            {str(name): values for name, values in fit["sample_stats"].data_vars.items()}
         )
     posterior.attrs = attrs | dict(posterior.attrs)
     return fit
@@ -391,18 +393,18 @@ class _Sides:
 
 
 def _prior_of_counts(annotations: xr.Dataset, reliability: float, **hyper: Any) -> float:
-    if hyper.get("prior_count", LEARNED) == LEARNED:  # a learned prior is from the items
+    if hyper.get("prior_count", LEARNED) == LEARNED:  # a learned prior is estimated from the items
         return 0.0
     prior = float(hyper["prior_count"]) * annotations.sizes[LABEL]
-    said = reliability * float(np.median(statements_per(annotations, ITEM)))
-    return prior / (prior + said)
+    observed = reliability * float(np.median(statements_per(annotations, ITEM)))
+    return prior / (prior + observed)
 
 
 def _inverse_rank(annotations: xr.Dataset) -> xr.DataArray:
     if annotations.attrs["kind"] != "ranking":  # for single labels, both are the same
         return shares(annotations)
-    found: xr.DataArray = models.get("inverse_rank").module.point(annotations)
-    return found
+    point: xr.DataArray = models.get("inverse_rank").module.point(annotations)
+    return point
 
 
 _FIRST = "the first label of each item's inverse rank normalisation"
@@ -413,8 +415,8 @@ RECIPES: Final = (
         learns="prior_count", insight=True,
     ),
     # Both ranges are those of Stutz et al. (2023), C.3: rankings repeated 1 to 10 times for
-    # Plackett-Luce, temperatures of 10 to 100 for PrIRN, here with its middle for reference. At 1
-    # Plackett-Luce counts every ranking once, as it was given.
+    # Plackett-Luce, temperatures of 10 to 100 for PrIRN. The references are 1, at which
+    # Plackett-Luce counts every ranking once, and the middle temperature.
     Recipe(
         "inverse_rank", (10.0, 30.0, 100.0), 30.0, point=_inverse_rank, leading=_FIRST
     ),
@@ -427,11 +429,11 @@ RECIPES: Final = (
         "normal_scores", (1.0,), 1.0, point=mean_scores, leading="the mean score of each item",
     ),
 )  # fmt: skip
-"""Recipes of models that need more than `plugged` gives: a range of reliabilities, for example."""
+"""Recipes of models that need more than `plugged` gives, such as a range of reliabilities."""
 
 _DEFAULT: Final = {"continuous": "normal_scores", "ranking": "plackett_luce"}
 DEFAULT: Final = "default"
-"""Represents the default companion of the default model."""
+"""The argument ``companion`` if it is not given: the companion of the default model."""
 
 
 def recipe_for(
@@ -486,16 +488,16 @@ def companion_for(main: Recipe, companion: str | None, *, by_default: bool) -> R
     Raises
     ------
     ArgumentError
-        If there is no such model, or it does not judge the same labels.
+        If there is no such model, or the main model has no companion.
     """
     if companion == DEFAULT:
         companion = main.companion if by_default else None
     if companion is None:
         return None
     others = [
-        one
-        for one in _fitting(main.kind)
-        if one.model != main.model and not isinstance(one, ScoreRecipe)
+        recipe
+        for recipe in _fitting(main.kind)
+        if recipe.model != main.model and not isinstance(recipe, ScoreRecipe)
     ]
     if not others or isinstance(main, ScoreRecipe):
         raise ArgumentError(

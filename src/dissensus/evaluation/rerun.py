@@ -27,7 +27,7 @@ from dissensus.evaluation.provenance import (
 _ADDED: Final = frozenset({"truth"})
 """Groups that are not results: the truth of a simulated study, added by `dissensus demo`."""
 _GIVEN: Final = "predictions_given"
-_SET_HERE: Final = frozenset({*DATA, "progressbar"})
+_SET_BY_RERUN: Final = frozenset({*DATA, "progressbar"})
 
 
 class Difference(NamedTuple):
@@ -97,9 +97,9 @@ def rerun(tree: xr.DataTree, *, progressbar: bool = True) -> Rerun:
             "evaluation", expected=f"the model {model!r} of the package {package} {known}",
             found="no model of that name", hint="Install that package",
         )  # fmt: skip
-    again = evaluate(annotations, predictions, progressbar=progressbar, **arguments)
-    pairs = list(_pairs(tree, again))
-    # The version of the package of the model too, if it is a plugin.
+    repeated = evaluate(annotations, predictions, progressbar=progressbar, **arguments)
+    pairs = list(_pairs(tree, repeated))
+    # Also the version of the model's package, if the model is a plugin.
     now = {name: value for name, value in of_model(model).items() if name != MODEL_PACKAGE}
     changed = [
         f"{name.removesuffix('_version')} {tree.attrs.get(name, 'unknown')} then, {version} now"
@@ -112,23 +112,23 @@ def rerun(tree: xr.DataTree, *, progressbar: bool = True) -> Rerun:
 def _arguments(tree: xr.DataTree) -> dict[str, Any]:
     """Read the arguments; the file may have been edited."""
     try:
-        found = arguments_of(tree.attrs)
+        recorded = arguments_of(tree.attrs)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as problem:
         raise FormatError(
             ARGUMENTS, expected="arguments as an evaluation records them", found=brief(problem)
         ) from problem
-    if not _SET_HERE.isdisjoint(found):
+    if not _SET_BY_RERUN.isdisjoint(recorded):
         raise FormatError(
-            ARGUMENTS, expected=f"none of {', '.join(sorted(_SET_HERE))}",
-            found=", ".join(sorted(_SET_HERE & set(found))),
+            ARGUMENTS, expected=f"none of {', '.join(sorted(_SET_BY_RERUN))}",
+            found=", ".join(sorted(_SET_BY_RERUN & set(recorded))),
         )  # fmt: skip
-    return found
+    return recorded
 
 
 def _data(tree: xr.DataTree) -> tuple[xr.Dataset, xr.Dataset | None]:
     """Return the data, after a check of their hashes."""
     groups = (DATA[0], _GIVEN if _GIVEN in tree.children else DATA[1])
-    found = []
+    datasets = []
     for name, group in zip(DATA, groups, strict=True):
         data = tree[group].to_dataset() if group in tree.children else None
         recorded = tree.attrs.get(f"{name}_hash")
@@ -139,10 +139,10 @@ def _data(tree: xr.DataTree) -> tuple[xr.Dataset, xr.Dataset | None]:
                 hint="The file was changed after it was written, or NetCDF does not preserve these "
                 "values",
             )  # fmt: skip
-        found.append(data)
-    if found[0] is None:
+        datasets.append(data)
+    if datasets[0] is None:
         raise FormatError(DATA[0], expected="annotations in the file", found="none")
-    return found[0], found[1]
+    return datasets[0], datasets[1]
 
 
 def _pairs(then: xr.DataTree, now: xr.DataTree) -> Iterator[Difference]:

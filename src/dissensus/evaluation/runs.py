@@ -1,4 +1,4 @@
-"""One model along a range of reliabilities: fitted, scored and dropped at each of them."""
+"""One model at several reliabilities: at each, it is fitted, scored and dropped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dissensus.checks._agreement import agreement_check
 from dissensus.data import tables
 from dissensus.data.alignment import common_items
 from dissensus.data.chunks import computed
-from dissensus.data.plausibility import looked_at_once
+from dissensus.data.plausibility import cached_draws
 from dissensus.data.prediction_schema import rows_of_probabilities
 from dissensus.dims import (
     CANDIDATE,
@@ -54,15 +54,15 @@ def _metric_calls(
         yield metrics.get("score_error").function, {}
         return
     longest = min(int((predictions["block"] > 0).sum(POSITION).max()), most_labels(draws))
-    more = {} if insight is None else {"insight": insight, "random_seed": random_seed}
+    of_insight = {} if insight is None else {"insight": insight, "random_seed": random_seed}
     for k in range(1, max(longest, 1) + 1):
-        yield metrics.get("top_k_accuracy").function, {"k": k, **more}
+        yield metrics.get("top_k_accuracy").function, {"k": k, **of_insight}
     for k in range(2, longest + 1):
         yield metrics.get("set_accuracy").function, {"k": k}
     if longest > 1:
         yield metrics.get("average_overlap").function, {"depth": longest}
     if draws.sizes.get(LABEL) == 2 and positive is not None:
-        yield metrics.get("sensitivity_specificity").function, {"positive": positive, **more}
+        yield metrics.get("sensitivity_specificity").function, {"positive": positive, **of_insight}
     if LABEL in draws.dims and have_probabilities(predictions):
         yield metrics.get("probability_score").function, {}
 
@@ -80,22 +80,22 @@ def score(
 
     ``weights`` are those of `item_scopes`.
     """
-    found: dict[str, xr.DataArray] = {}
+    by_name: dict[str, xr.DataArray] = {}
     for function, arguments in _metric_calls(draws, predictions, positive, insight, random_seed):
         value = function(draws, predictions, **arguments, weights=weights, on_missing=on_missing)
-        found |= _parts(value)
-    return xr.Dataset(found)
+        by_name |= _parts(value)
+    return xr.Dataset(by_name)
 
 
 def _parts(value: xr.DataArray | xr.Dataset) -> dict[str, xr.DataArray]:
     """Return metrics and curves by name."""
     if isinstance(value, xr.DataArray):
         return {str(value.name): value}
-    return {str(name): one for name, one in value.data_vars.items()}
+    return {str(name): metric for name, metric in value.data_vars.items()}
 
 
-def _curves(found: xr.Dataset) -> list[Any]:
-    return [name for name, one in found.data_vars.items() if BIN in one.dims]
+def _curves(scored: xr.Dataset) -> list[Any]:
+    return [name for name, metric in scored.data_vars.items() if BIN in metric.dims]
 
 
 def clusters_of(annotations: xr.Dataset, plausibility: xr.DataArray) -> Clusters:
@@ -118,7 +118,7 @@ def item_scopes(plausibility: xr.DataArray, random_seed: Any, cluster: Clusters)
 
 
 class Scopes:
-    """The weights of `item_scopes` for several fits of the same items, which are drawn once."""
+    """The weights of `item_scopes`, drawn once for several fits of the same items."""
 
     def __init__(self, annotations: xr.Dataset, random_seed: Any) -> None:
         self._annotations, self._random_seed = annotations, random_seed
@@ -142,16 +142,16 @@ class Scopes:
 def score_point(
     point: xr.DataArray, predictions: xr.Dataset, on_missing: str, positive: Any = None
 ) -> xr.Dataset:
-    """Return the same metrics against the point estimate: one number, no interval.
+    """Return the metrics of `score` against the point estimate, as numbers without intervals.
 
     An item without any annotation has no point estimate, and is left out.
     """
     point, on_missing = _annotated(point, on_missing)
-    found: dict[str, xr.DataArray] = {}
+    by_name: dict[str, xr.DataArray] = {}
     broken = _tie_breaks(point)
     for function, arguments in _metric_calls(point, predictions, positive):
-        found |= _parts(function(broken, predictions, **arguments, on_missing=on_missing))
-    out = xr.Dataset({f"naive_{name}": value for name, value in found.items()})
+        by_name |= _parts(function(broken, predictions, **arguments, on_missing=on_missing))
+    out = xr.Dataset({f"naive_{name}": value for name, value in by_name.items()})
     return out.drop_vars(_curves(out)).mean(SAMPLE, skipna=False, keep_attrs=True)
 
 
@@ -167,27 +167,27 @@ def _tie_breaks(point: xr.DataArray) -> xr.DataArray:
 
     The mean of a metric over them counts one of n leading labels as 1/n, however labels are named.
     """
-    once = point.expand_dims(dict.fromkeys(SAMPLE, 1))
+    expanded = point.expand_dims(dict.fromkeys(SAMPLE, 1))
     if LABEL not in point.dims:
-        return once
+        return expanded
     axis = point.get_axis_num(LABEL)
     values = point.to_numpy()
     leads = values == values.max(axis=axis, keepdims=True, initial=0.0)
     n_lead = leads.sum(axis=axis, keepdims=True)
     if (n_lead < 2).all():
-        return once
+        return expanded
     place = np.cumsum(leads, axis=axis) - 1
     ways = np.empty((1, _BREAKS if values.size <= _MANY else _FEWER, *values.shape))
-    for way in range(ways.shape[1]):  # one after the other: each takes arrays like the values
+    for way in range(ways.shape[1]):  # one at a time: each needs arrays like the values
         ways[0, way] = values + _STEP * np.where(leads, (place + way) % n_lead, 0)
-    return xr.DataArray(ways, once.coords, once.dims, point.name, point.attrs)
+    return xr.DataArray(ways, expanded.coords, expanded.dims, point.name, point.attrs)
 
 
 def _annotated(point: xr.DataArray, on_missing: str) -> tuple[xr.DataArray, str]:
     if set(point.dims) == {ITEM}:
         bare = point.isnull()
     else:
-        bare = ~(point.sum(set(point.dims) - {ITEM}) > 0)  # also where it is undefined
+        bare = ~(point.sum(set(point.dims) - {ITEM}) > 0)  # also if the sum is NaN
     if not bool(bare.any()):
         return point, on_missing
     return point.isel({ITEM: ~bare.to_numpy()}), "drop"
@@ -204,13 +204,13 @@ def score_categories(
     certainty = metrics.get("annotation_certainty").function(grouped)
     out = {"annotation_certainty": certainty.drop_vars(["mcse", "selection_bias"])}
     if firsts:
-        found = accuracy(grouped, firsts, scopes.of(grouped), on_missing, insight, random_seed)
-        out["top_1_accuracy"] = found.transpose(*SAMPLE, SCOPE, SYSTEM)
+        accuracies = accuracy(grouped, firsts, scopes.of(grouped), on_missing, insight, random_seed)
+        out["top_1_accuracy"] = accuracies.transpose(*SAMPLE, SCOPE, SYSTEM)
     return xr.Dataset(out)
 
 
 def most_labels(draws: xr.DataArray) -> int:
-    """Return the largest top k: 3, but less than the number of labels, as all are always right."""
+    """Return the largest k for metrics: 3, but less than the number of labels."""
     candidates = np.atleast_1d(draws.attrs.get("labels", np.arange(4)))
     return min(3, max(draws.sizes.get(LABEL, len(candidates)) - 1, 1))
 
@@ -255,14 +255,14 @@ class Task:
     random_seed: int | None
     on_missing: str
     progressbar: bool
-    given: xr.Dataset | None = None
+    predictions_given: xr.Dataset | None = None
     """The predictions before a cut at a threshold."""
     positive: Any = None
     """Of two labels, the positive one."""
-    asked: bool = False
+    positive_named: bool = False
     """Whether the caller named the positive label."""
     same_unit: bool = True
-    """Whether predicted numbers are in the unit of the scores; else they have no errors."""
+    """Whether predicted numbers are in the unit of the scores; else no errors are computed."""
     cut: xr.Dataset | None = None
     """The annotations in Dask chunks, if draws are made and scored chunk by chunk."""
 
@@ -272,11 +272,11 @@ class Run:
     """One model and its reliabilities."""
 
     recipe: Recipe
-    trust: tuple[float, ...]
+    reliabilities: tuple[float, ...]
     reference: float
     hyper: Mapping[str, Any]
     keeps_draws: bool = True
-    """Whether the posterior's draws are wanted at the reference, or their means only."""
+    """Whether draws of the posterior are kept at the reference, or only their means."""
     insight: xr.DataArray | None = None
     """(chain, draw, system): the same at all reliabilities."""
 
@@ -287,7 +287,7 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
     with notes.of(run.recipe.model):
         shared = run.recipe.learned(
             task.annotations if task.cut is None else task.cut, run.hyper,
-            predictions=task.given, draws=task.draws, chains=task.chains,
+            predictions=task.predictions_given, draws=task.draws, chains=task.chains,
             random_seed=task.random_seed, progressbar=task.progressbar,
         )  # fmt: skip
     insight = None
@@ -299,29 +299,29 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
     scored: dict[float, Groups] = {}
     groups: Groups = {}
     text, waiting = f"Fitting {run.recipe.model}, reliability", 0
-    # The reference comes last, so that its draws, which are kept, are not held beside others.
-    order = sorted(run.trust, key=lambda gamma: gamma == run.reference)
+    # The reference comes last, because its draws stay in memory.
+    order = sorted(run.reliabilities, key=lambda gamma: gamma == run.reference)
     for gamma in fitting.tracked(order, text, task.progressbar):
         with notes.of(f"{run.recipe.model} at reliability {gamma:g}"):
             scored[gamma], kept, size = _step(run, task, gamma, scopes)
         waiting += size
-        if waiting > _LARGE:  # a DataTree refers to itself: only the collector frees it
+        if waiting > _LARGE:  # a DataTree refers to itself, so only the collector frees it
             gc.collect()
             waiting = 0
         groups |= kept
-    along = _along(run.trust, [scored[gamma] for gamma in run.trust])
+    along = _along(run.reliabilities, [scored[gamma] for gamma in run.reliabilities])
     if CATEGORIES in along:  # the draws at the reference are kept as well
         along[CATEGORIES] = along[CATEGORIES].merge(groups.pop(CATEGORIES))
         along[CATEGORIES] = along[CATEGORIES].transpose(*_METRIC, ..., missing_dims="ignore")
     groups |= along
     with notes.of(run.recipe.model):
-        if task.asked and "metrics" in groups and not set(RATES) <= set(groups["metrics"]):
+        if task.positive_named and "metrics" in groups and not set(RATES) <= set(groups["metrics"]):
             warnings.warn(
                 "Sensitivity and specificity need plausibilities of both labels, which "
                 f'{run.recipe.model} does not give: use model="dirichlet".',
                 DissensusWarning, stacklevel=2,
             )  # fmt: skip
-        _leave_out_undefined(groups, () if task.asked else RATES)
+        _leave_out_undefined(groups, () if task.positive_named else RATES)
     if "convergence" in groups and groups["convergence"]["n_items_poor"].isnull().any():
         del groups["convergence"]  # with chunks, too few draws give NaN instead of no group
     if "convergence" in groups:
@@ -347,15 +347,18 @@ CORRELATION: Final = "correlation"
 """This metric and `RATES` can be undefined."""
 
 
-def _leave_out_undefined(groups: Groups, unasked: tuple[str, ...]) -> None:
-    """Compare the systems on metrics that are defined in all draws; warn of others asked for."""
+def _leave_out_undefined(groups: Groups, silent: tuple[str, ...]) -> None:
+    """Leave out metrics that are undefined in some draws; compare the systems on the others.
+
+    Warn of the metrics that are left out, except of those in ``silent``.
+    """
     if "metrics" not in groups:
         return
     draws = groups["metrics"]
     can_be = [name for name in (*RATES, CORRELATION) if name in draws]
     undefined = [name for name in can_be if bool(draws[name].isnull().any())]
     for name in undefined:
-        if name in unasked:
+        if name in silent:
             continue
         warnings.warn(
             f"{metric_title(str(name))} is left out: it is undefined in some draws for "
@@ -382,26 +385,27 @@ def undefined_for(draws: xr.DataArray) -> list[Any]:
     return list(draws[SYSTEM].to_numpy()[missing.to_numpy()].tolist())
 
 
-def _warn_of_chains(found: xr.Dataset, task: Task, *, of_items: bool) -> None:
+def _warn_of_chains(diagnosed: xr.Dataset, task: Task, *, of_items: bool) -> None:
     """Warn of short chains, of items or of the learned prior, once for all reliabilities."""
-    poor = found.isel({RELIABILITY: found["n_items_poor"].to_numpy() > 0})
+    poor = diagnosed.isel({RELIABILITY: diagnosed["n_items_poor"].to_numpy() > 0})
     if not poor.sizes[RELIABILITY]:
         return
     counts = poor["n_items_poor"].to_numpy()
     if of_items:
         at = zip(counts, poor[RELIABILITY].to_numpy(), strict=True)
         where = ", ".join(f"{count:g} at reliability {gamma:g}" for count, gamma in at)
-        what = f"some of {task.annotations.sizes[ITEM]} items ({where})"
-        whose = "these items' intervals"
-    else:  # it is the same at each reliability
-        what = f"{counted(int(counts.max()), 'parameter')} of the learned prior"
-        whose = "this model's intervals"
+        subject = f"some of {task.annotations.sizes[ITEM]} items ({where})"
+        intervals = "these items' intervals"
+    else:  # the learned prior is the same at each reliability
+        subject = f"{counted(int(counts.max()), 'parameter')} of the learned prior"
+        intervals = "this model's intervals"
     least = min(float(poor[name].min()) for name in ("ess_bulk_min", "ess_tail_min"))
-    smaller = ", or for smaller reliabilities" if of_items and found.sizes[RELIABILITY] > 1 else ""
+    several = of_items and diagnosed.sizes[RELIABILITY] > 1
+    smaller = ", or for smaller reliabilities" if several else ""
     r_hat = f", r-hat up to {float(poor['r_hat_max'].max()):.2f}" if "r_hat_max" in poor else ""
     warnings.warn(
-        f"the chains have not run long enough for {what}: as few as {least:.0f} effective "
-        f"draws{r_hat}. Do not trust {whose}; ask for more draws (draws={4 * task.draws})"
+        f"the chains have not run long enough for {subject}: as few as {least:.0f} effective "
+        f"draws{r_hat}. Do not trust {intervals}; ask for more draws (draws={4 * task.draws})"
         f"{smaller}.",
         ConvergenceWarning,
         stacklevel=2,
@@ -416,7 +420,7 @@ def _step(run: Run, task: Task, gamma: float, scopes: Scopes) -> tuple[Groups, G
             task.annotations if task.cut is None else task.cut, gamma, draws=task.draws,
             chains=task.chains, random_seed=task.random_seed, **run.hyper,
         )  # fmt: skip
-        with looked_at_once(deepest(task.predictions)):
+        with cached_draws(deepest(task.predictions)):
             out, kept, size = _scored(run, task, gamma, fit, scopes)
         if task.cut is not None:
             out, kept = computed((out, kept), task.progressbar)
@@ -432,21 +436,21 @@ def _scored(
     out = {}
     if not run.recipe.of_numbers:
         out["certainty"] = certainties(theta, task.predictions)
-    said = {**fit["posterior"].attrs, **fit["sample_stats"].data_vars}
+    reported = {**fit["posterior"].attrs, **fit["sample_stats"].data_vars}
     names = (
         start + name for start in ("", convergence.OF_PRIOR) for name in convergence.ATTRIBUTES
     )
-    known = {name: said[name] for name in names if name in said}
+    known = {name: reported[name] for name in names if name in reported}
     if known:
         out["convergence"] = xr.Dataset(known)
     curves, grouped = xr.Dataset(), None
     if task.predictions is not None:
-        found = score(
+        scores = score(
             theta, task.predictions, scopes.of(theta), task.random_seed, task.on_missing,
             run.insight, task.positive,
         )  # fmt: skip
-        curves = found[_curves(found)]
-        out["metrics"] = found.drop_dims(BIN, errors="ignore")
+        curves = scores[_curves(scores)]
+        out["metrics"] = scores.drop_dims(BIN, errors="ignore")
         if not task.same_unit:
             out["metrics"] = out["metrics"][[CORRELATION]]
     if task.categories is not None:
@@ -475,13 +479,13 @@ def _kept(
             posterior["mean_sd"] = theta.std(list(SAMPLE), ddof=1, skipna=False)
     out = {"posterior": posterior}
     if run.keeps_draws:
-        again = run.recipe.replicated(
+        replicated = run.recipe.replicated(
             fit, task.annotations, run.reference, run.hyper, task.random_seed
         )
-        if again is not None:
+        if replicated is not None:
             with warnings.catch_warnings():  # of statistics that are undefined in some replicates
                 warnings.simplefilter("ignore", DissensusWarning)
-                out[CHECK] = agreement_check(again)
+                out[CHECK] = agreement_check(replicated)
     if grouped is not None:
         out[CATEGORIES] = grouped.to_dataset() if run.keeps_draws else _mean(grouped)
     if task.risk is not None and run.keeps_draws:
@@ -491,14 +495,14 @@ def _kept(
 
 
 def _mean(theta: xr.DataArray) -> xr.Dataset:
-    # To look for NaNs takes twice the memory.
+    # skipna=False, because a search for NaN needs twice the memory.
     mean = theta.mean(list(SAMPLE), keep_attrs=True, skipna=False)
     return mean.to_dataset(name=f"{theta.name}_mean")
 
 
-def _along(trust: tuple[float, ...], runs: list[Groups]) -> Groups:
+def _along(reliabilities: tuple[float, ...], runs: list[Groups]) -> Groups:
     """Join the runs along reliability, and compare the systems."""
-    index = xr.IndexVariable(RELIABILITY, list(trust))
+    index = xr.IndexVariable(RELIABILITY, list(reliabilities))
     out = {
         name: xr.concat([run[name] for run in runs], dim=index, combine_attrs="override")
         for name in runs[0]
@@ -510,7 +514,7 @@ def _along(trust: tuple[float, ...], runs: list[Groups]) -> Groups:
 
 
 def comparison(draws: xr.Dataset) -> xr.Dataset:
-    """Compare the systems on every metric; the draws of the differences are left to `compare`."""
+    """Compare the systems on every metric. Draws of differences are left out."""
     if draws.sizes[SYSTEM] < 2:
         return xr.Dataset()
     compare = metrics.get("compare").function
@@ -523,7 +527,7 @@ def comparison(draws: xr.Dataset) -> xr.Dataset:
 def diagnostics(draws: xr.Dataset) -> xr.Dataset:
     """Return effective sample size and r-hat of every metric.
 
-    For a metric that is the same in all draws, both are NaN, which is correct.
+    They are undefined (NaN) for a metric that is the same in all draws.
     """
     from arviz_stats import ess, rhat
 

@@ -101,7 +101,7 @@ class Reason:
 
     text: str
     noted: bool = False
-    """Whether it is noted beside the agreement, because a reader would expect the section."""
+    """Whether ``agreement`` gets a note, because a reader would expect the section."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,9 +130,9 @@ class Section(Protocol):
 def added(
     groups: Groups, section: Section, plan: Plan | Reason, settings: Settings
 ) -> tuple[Groups, str]:
-    """Add the groups of a section, or note beside the agreement why there are none.
+    """Add the groups of a section, or note in ``agreement`` why there are none.
 
-    The text is the section's status: the name of the model, or `NONE` and the reason.
+    The returned text is the status of the section: the name of the model, or `NONE` and the reason.
     """
     if isinstance(plan, Plan):
         try:

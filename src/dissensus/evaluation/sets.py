@@ -1,4 +1,4 @@
-"""Evaluations of sets of labels: systems' sets against the panel's or the true ones, by label."""
+"""Evaluations of sets of labels: systems' sets against the panel's or the true sets, by label."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dissensus import arguments, metrics, models, statistics
 from dissensus.data import tables
 from dissensus.data.alignment import predicted_labels
 from dissensus.data.annotations import annotations as read_sets
-from dissensus.data.contents import label_doubts, name_doubts
+from dissensus.data.contents import label_warnings, name_warnings
 from dissensus.data.known_labels import named
 from dissensus.data.refusals import require_fit
 from dissensus.data.rows import statements_per
@@ -76,9 +76,10 @@ _KNOWN: Final = "known"
 _YES: Final = "yes"
 _HALF: Final = 0.5
 _SHAPE: Final = 0.4
-"""How far plausibilities of a label may be off together, in posterior standard deviations of items.
+"""Standard deviation of an error that all plausibilities of a label share.
 
-A few answers do not show how many items lie near one half; see ``docs/validation.md``.
+Its unit is the posterior standard deviation of an item's plausibility. A few answers per item do
+not show how many plausibilities are near one half; see ``docs/validation.md``.
 """
 _OF_MODEL: Final = ("tune", "prior_count")
 _OF_TRUTH: Final = ("truth", "error_correlation")
@@ -101,7 +102,7 @@ def evaluate_sets(
 ) -> xr.DataTree:  # fmt: skip
     """Evaluate systems by sets; ``given`` and ``defaults`` are the arguments of `evaluate`.
 
-    ``given["truth"]`` is ``truth`` as it can be recorded.
+    ``given["truth"]`` is ``truth`` in the form in which it is recorded.
 
     Raises
     ------
@@ -126,44 +127,44 @@ def evaluate_sets(
     if predictions is not None:
         predictions = _checked(predictions)
         require_fit(annotations, predictions, given["on_missing"])
-    for doubt in label_doubts(annotations) + name_doubts(annotations, predictions):
-        warn_caller(f"{doubt}.")
+    for warning in label_warnings(annotations) + name_warnings(annotations, predictions):
+        warn_caller(f"{warning}.")
     _require_room(annotations, predictions, draws, chains, 16 if of_truth else 8)
     settings = Settings(
         draws * chains, given["random_seed"], given["distance"] or "masi", given["margin"],
         given["on_missing"], chains, progressbar,
     )  # fmt: skip
     known = _known(truth, annotations, predictions)
-    found: Groups = observed(annotations, predictions, settings)
+    groups: Groups = observed(annotations, predictions, settings)
     model = _TRUTH_MODEL if of_truth else _MODEL
     fits = _fits(model, annotations, predictions, given, known, progressbar=progressbar)
     n_given = xr.DataArray(
         statements_per(annotations, ITEM), dims=ITEM, coords={ITEM: annotations[ITEM].to_numpy()}
     )
-    found["statistics"] = found.get("statistics", xr.Dataset()).assign(n_annotations=n_given)
-    found |= {"annotations": annotations, "posterior": _posterior(model, fits)}
-    some = _informed(annotations, fits, known)
-    found[LABELS] = _of_labels(
-        annotations, model, fits, some, settings, compared="agreement" in found
+    groups["statistics"] = groups.get("statistics", xr.Dataset()).assign(n_annotations=n_given)
+    groups |= {"annotations": annotations, "posterior": _posterior(model, fits)}
+    informed = _informed(annotations, fits, known)
+    groups[LABELS] = _of_labels(
+        annotations, model, fits, informed, settings, compared="agreement" in groups
     )  # fmt: skip
     if predictions is not None:
-        found = _with_systems(found, model, fits, predictions, some, settings)
+        groups = _with_systems(groups, model, fits, predictions, informed, settings)
     settings.notes.say()
     warn_of_chains(
-        found["posterior"].attrs, "the chains are too short" if of_truth
+        groups["posterior"].attrs, "the chains are too short" if of_truth
         else "the chains of the learned prior are too short",
         f"Do not trust intervals; ask for more draws (draws={4 * draws}).",
     )  # fmt: skip
-    tree = xr.DataTree.from_dict(found)
+    tree = xr.DataTree.from_dict(groups)
     if of_truth:
         counts = {
             "n_known": 0 if known is None else len(np.unique(known[f"{ITEM}_code"])),
-            "n_left_out": annotations.sizes[ITEM] - len(some),
+            "n_left_out": annotations.sizes[ITEM] - len(informed),
             "correlated_errors": int("error_correlation" in next(iter(fits.values()))),
         }
         tree.attrs |= {name: number for name, number in counts.items() if number}
     tree.attrs.update(
-        {"model": model, "kind": "set", "inference": found["posterior"].attrs["inference"],
+        {"model": model, "kind": "set", "inference": groups["posterior"].attrs["inference"],
          "question": question, "reference_reliability": 1.0, "markov_chains": int(of_truth),
          "point_estimate": "the labels that more than half of an item's answers have",
          "draws": draws, "chains": chains, "random_seed": str(settings.random_seed),
@@ -174,7 +175,7 @@ def evaluate_sets(
 
 
 def _require_no_truth(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
-    """Raise if settings of models of the truth are given with the question "panel"."""
+    """Raise if settings of the truth model are given with the question "panel"."""
     odd = [name for name in _OF_TRUTH if not is_same(given[name], defaults[name])]
     if odd:
         raise ArgumentError(
@@ -184,26 +185,29 @@ def _require_no_truth(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> 
 
 
 def _of_labels(
-    annotations: xr.Dataset, model: str, fits: ByLabel, some: Ints, settings: Settings, *,
+    annotations: xr.Dataset, model: str, fits: ByLabel, informed: Ints, settings: Settings, *,
     compared: bool,
 ) -> xr.Dataset:  # fmt: skip
     """Return draws of the share of items with a label, and of annotators' agreement on it."""
     if model == _TRUTH_MODEL:
-        have = [one.isel({ITEM: some}).mean(ITEM) for one in members(fits, settings.random_seed)]
+        drawn = members(fits, settings.random_seed)
+        shares = [draws.isel({ITEM: informed}).mean(ITEM) for draws in drawn]
     else:
         rng = generator(settings.random_seed, SHARE)
         each = [fit["plausibility"].sel({LABEL: _YES}, drop=True) for fit in fits.values()]
-        have = [share_of_panel(one, rng) for one in each]
+        shares = [share_of_panel(draws, rng) for draws in each]
     index = xr.IndexVariable(ELEMENT, list(fits))
-    out = xr.concat(have, dim=index).transpose(*SAMPLE, ELEMENT).to_dataset(name=SHARE)
+    out = xr.concat(shares, dim=index).transpose(*SAMPLE, ELEMENT).to_dataset(name=SHARE)
     if compared:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DissensusWarning)  # notes of the agreement say it once
+            warnings.simplefilter(
+                "ignore", DissensusWarning
+            )  # the notes of ``agreement`` have them
             alpha = by_label(
                 bayesian_bootstrap, statistics.get(ALPHA).function, annotations,
                 draws=settings.draws, random_seed=settings.random_seed,
             )  # fmt: skip
-        alpha = alpha.reindex({ELEMENT: out[ELEMENT]})  # not of labels that only systems give
+        alpha = alpha.reindex({ELEMENT: out[ELEMENT]})  # NaN for labels that only systems give
         out[ALPHA] = out[SHARE].copy(data=alpha.to_numpy().reshape(out[SHARE].shape))
     return out
 
@@ -213,8 +217,9 @@ def share_of_panel(
 ) -> xr.DataArray:
     """Return draws of the share of items to which most of a large panel would give the label.
 
-    Each draw counts items whose plausibility (chain, draw, item) is above a half plus z * ``off``
-    of the item's posterior standard deviations, with a standard normal z for all items.
+    Each draw counts the items whose plausibility (chain, draw, item) exceeds 1/2 + z * ``off`` * s,
+    where s is the item's posterior standard deviation, and the standard normal number z is the same
+    for all items.
     """
     size = [plausibility.sizes[dim] for dim in SAMPLE]
     shift = xr.DataArray(rng.normal(scale=off, size=size), dims=SAMPLE)
@@ -222,37 +227,38 @@ def share_of_panel(
 
 
 def _informed(annotations: xr.Dataset, fits: ByLabel, known: xr.Dataset | None) -> Ints:
-    """Return the places of items that the fits know something of.
+    """Return the positions of items for which the fits have evidence.
 
-    With correlated errors predictions are not evidence of the truth in a fit: items with answers,
-    or with known labels.
+    With correlated errors, these are items with answers or known labels, because predictions are
+    not evidence of the truth in such fits. Otherwise these are all items.
     """
     names = annotations[ITEM].to_numpy()
     if "error_correlation" not in next(iter(fits.values())):
         return np.arange(len(names))
-    some = statements_per(annotations, ITEM) > 0
+    informed = statements_per(annotations, ITEM) > 0
     if known is not None:
-        some |= tables.match(names, known[ITEM].to_numpy()[known[f"{ITEM}_code"].to_numpy()]) >= 0
-    return np.flatnonzero(some)
+        known_names = known[ITEM].to_numpy()[known[f"{ITEM}_code"].to_numpy()]
+        informed |= tables.match(names, known_names) >= 0
+    return np.flatnonzero(informed)
 
 
 def _with_systems(
-    found: Groups, model: str, fits: ByLabel, predictions: xr.Dataset, some: Ints,
+    groups: Groups, model: str, fits: ByLabel, predictions: xr.Dataset, informed: Ints,
     settings: Settings,
 ) -> Groups:  # fmt: skip
     """Add scores of systems' sets for both scopes, and rates of each label for these items."""
-    annotations, statistics_ = found["annotations"], found["statistics"]
+    annotations, statistics_ = groups["annotations"], groups["statistics"]
     first = next(iter(fits.values()))[_DRAWS[model][0]]
-    more: dict[str, Any] = {"insight": "learned", "random_seed": settings.random_seed}
+    options: dict[str, Any] = {"insight": "learned", "random_seed": settings.random_seed}
     if model == _TRUTH_MODEL:
-        more["insight"] = None
-        if left := first.sizes[ITEM] - len(some):
+        options["insight"] = None
+        if n_left_out := first.sizes[ITEM] - len(informed):
             warn_caller(
-                f"{counted(left, 'item')} without answers and without known labels are left out: "
-                "with correlated errors, predictions are not evidence of their true labels. With "
-                "error_correlation=0 they are, and systems must err independently."
+                f"{counted(n_left_out, 'item')} without answers and without known labels are left "
+                "out: with correlated errors, predictions are not evidence of true labels. With "
+                "error_correlation=0 they are evidence, if systems err independently."
             )
-        first = first.isel({ITEM: some})
+        first = first.isel({ITEM: informed})
         common = tables.match(predictions[ITEM].to_numpy(), first[ITEM].to_numpy()) >= 0
         predictions = predictions.isel({ITEM: common})
     weights = item_scopes(first, settings.random_seed, clusters_of(annotations, first))
@@ -262,7 +268,7 @@ def _with_systems(
         warnings.filterwarnings("ignore", "Labels outside", DissensusWarning)
         scored = score(
             fits, predictions, weights=weights,
-            on_missing="drop" if model == _TRUTH_MODEL else settings.on_missing, **more,
+            on_missing="drop" if model == _TRUTH_MODEL else settings.on_missing, **options,
         )[list(_LEADING)].expand_dims({RELIABILITY: [1.0]})  # fmt: skip
         naive = score(
             _point(annotations, fits),
@@ -277,13 +283,13 @@ def _with_systems(
     else:
         rates = by_label(
             metrics.get("sensitivity_specificity").function, fits, predictions, positive=_YES,
-            on_missing=settings.on_missing, **more,
+            on_missing=settings.on_missing, **options,
         )  # fmt: skip
     names = {f"naive_{name}": naive[name] for name in scored.data_vars}
-    return found | {
+    return groups | {
         "predictions": predictions, "metrics": scored, "comparison": comparison(scored),
         "diagnostics": diagnostics(scored), "statistics": statistics_.assign(names),
-        LABELS: found[LABELS].merge(rates[list(_RATES)]),
+        LABELS: groups[LABELS].merge(rates[list(_RATES)]),
     }  # fmt: skip
 
 
@@ -293,7 +299,7 @@ def _defined(scored: xr.Dataset) -> xr.Dataset:
         if systems := undefined_for(values):
             warn_caller(
                 f"{capital(metric_title(str(name)))} is left out: in some draws it is undefined "
-                f"for {shown(systems)}, who predict no label that is in a set."
+                f"for {shown(systems)}, which predict no label that is in a set."
             )
             scored = scored.drop_vars(str(name))
     return scored
@@ -325,7 +331,7 @@ def _require_room(
     needed = float(n_bytes) * draws * chains * n_items * n_labels
     if needed > ROOM:
         raise ArgumentError(
-            "draws", expected=f"fewer than {draws:,} in {chains} chains, of "
+            "draws", expected=f"fewer than {draws:,} in {chains} chains, for "
             f"{n_labels:,} labels of {n_items:,} items",
             found=f"{needed / 2**30:.0f} GB of draws",
             hint=f"draws={max(1, int(draws * ROOM / needed))} fits",
@@ -336,7 +342,7 @@ def _fits(
     model: str, annotations: xr.Dataset, predictions: xr.Dataset | None, given: Mapping[str, Any],
     truth: xr.Dataset | None, *, progressbar: bool,
 ) -> ByLabel:  # fmt: skip
-    """Fit the model to each label, with predictions as evidence; return draws that are used."""
+    """Fit the model to each label, with predictions as evidence; return the draws in use."""
     fit = models.get(model).module.fit
     n = annotations.sizes[ELEMENT]
     steps = iter(fitting.tracked(range(n), f"Fitting {model}, label", progressbar))
@@ -348,8 +354,8 @@ def _fits(
             posterior = fit(*args, **kwargs)["posterior"].to_dataset()
         kept = posterior[[name for name in _DRAWS[model] if name in posterior]]
         if model == _MODEL:
-            kept = kept.astype(np.float32)  # of all labels at once
-        elif SYSTEM in posterior.coords:  # whose predictions are evidence
+            kept = kept.astype(np.float32)  # draws of all labels are in memory at once
+        elif SYSTEM in posterior.coords:  # their predictions are evidence
             kept = kept.assign_coords({SYSTEM: posterior[SYSTEM]})
         return xr.DataTree.from_dict({"posterior": kept.assign_attrs(posterior.attrs)})
 
@@ -357,15 +363,17 @@ def _fits(
     if model == _TRUTH_MODEL:
         options |= {"error_correlation": given["error_correlation"], "truth": truth}
     elif options.get("prior_count", LEARNED) != LEARNED:
-        predictions = None  # they are evidence of the prior only
+        predictions = None  # predictions are evidence of the prior only
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # said once for all labels
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # `evaluate_sets` warns once for all labels
         fits: ByLabel = by_label(
             fit_one, annotations, predictions=predictions, draws=given["draws"],
             chains=given["chains"], random_seed=given["random_seed"], progressbar=False, **options,
         )  # fmt: skip
     next(steps, None)
-    return ByLabel({label: one["posterior"].to_dataset() for label, one in fits.items()})
+    return ByLabel({label: fitted["posterior"].to_dataset() for label, fitted in fits.items()})
 
 
 def _known(
@@ -374,34 +382,34 @@ def _known(
     """Return known sets as annotations with one answer for each item; None without any."""
     labels = annotations[ELEMENT].to_numpy().tolist()
     if predictions is not None:
-        labels += [one for one in predicted_labels(predictions).tolist() if one not in labels]
+        labels += [label for label in predicted_labels(predictions).tolist() if label not in labels]
     if truth is None:
         return None
     if isinstance(truth, xr.Dataset):
         given = truth[ELEMENT].to_numpy()[truth["member"].to_numpy().any(axis=0)].tolist()
-        if stray := [one for one in given if one not in labels]:
+        if unknown := [label for label in given if label not in labels]:
             raise ArgumentError(
                 "truth", expected=f"labels of the annotations or predictions, {shown(labels)}",
-                found=f"also {shown(stray)}",
+                found=f"also {shown(unknown)}",
                 hint="Name all labels when the annotations are read: labels=",
             )  # fmt: skip
         return truth
     items, sets = named(truth)
-    some = np.array([one is not None and one == one for one in sets], dtype=bool)
-    items, sets = items[some], sets[some]
+    present = np.array([cell is not None and cell == cell for cell in sets], dtype=bool)
+    items, sets = items[present], sets[present]
     if not len(items):
         return None
-    if (again := pd.Series(items).duplicated(keep=False)).any():
+    if (repeated := pd.Series(items).duplicated(keep=False)).any():
         raise ArgumentError(
             "truth", expected="one set for each known item",
-            found=f"several for {shown(list(dict.fromkeys(items[again].tolist())))}",
+            found=f"several for {shown(list(dict.fromkeys(items[repeated].tolist())))}",
             hint='Give the labels of an item together: {"a17": ["joy", "love"]}',
         )  # fmt: skip
     rows = {ITEM: items, ANNOTATOR: np.full(len(items), _KNOWN), "label": sets}
-    how: dict[str, Any] = {name: annotations.attrs.get(name) for name in ("separator", "none")}
+    options: dict[str, Any] = {name: annotations.attrs.get(name) for name in ("separator", "none")}
     try:
         with relocated(lambda row: f"item {shown([items[row]])}"):
-            return read_sets(rows, kind="set", labels=labels, **how)
+            return read_sets(rows, kind="set", labels=labels, **options)
     except AnnotationError as problem:
         raise ArgumentError(
             "truth", expected="a set of labels for each known item, written as in the annotations",
@@ -410,7 +418,7 @@ def _known(
 
 
 def _as_mapping(known: xr.Dataset | None) -> dict[Any, list[Any]] | None:
-    """Return known sets as they are recorded: the labels of each item."""
+    """Return known sets in the form in which they are recorded: the labels of each item."""
     if known is None:
         return None
     items = known[ITEM].to_numpy()[known[f"{ITEM}_code"].to_numpy()].tolist()
@@ -427,7 +435,7 @@ def _posterior(model: str, fits: ByLabel) -> xr.Dataset:
         [fit[name].sel({LABEL: _YES}, drop=True).mean(SAMPLE) for fit in fits.values()], dim=index
     )
     attrs = {label: fit.attrs for label, fit in fits.items()}
-    reasons = [convergence.doubt(one) for one in attrs.values()]
+    reasons = [convergence.warning(diagnostics) for diagnostics in attrs.values()]
     out = mean.transpose(ITEM, ELEMENT).to_dataset(name=f"{name}_mean")
     out[DOUBT] = xr.DataArray(np.array(reasons, dtype=str), dims=ELEMENT)
     first = next(iter(attrs.values()))
@@ -435,16 +443,16 @@ def _posterior(model: str, fits: ByLabel) -> xr.Dataset:
 
 
 def _worst(attrs: Mapping[Any, Mapping[Any, Any]]) -> dict[str, Any]:
-    """Return the worst of each diagnostic over labels, with the label it is of."""
+    """Return the worst value of each diagnostic, and the label that has it."""
     out: dict[str, Any] = {}
     for name in convergence.ATTRIBUTES:
-        known = {label: one[name] for label, one in attrs.items() if name in one}
+        known = {label: of_fit[name] for label, of_fit in attrs.items() if name in of_fit}
         if not known or name.endswith("_item"):
             continue
         if name.startswith("n_items"):
             out[name] = sum(int(number > 0) for number in known.values())
             continue
-        label = (max if name.endswith("max") else min)(known, key=lambda one: known[one])
+        label = (max if name.endswith("max") else min)(known, key=known.__getitem__)
         out[name] = known[label]
         if f"{name}_item" in attrs[label]:
             out[f"{name}_item"] = f"{label}: {attrs[label][f'{name}_item']}"
@@ -452,18 +460,18 @@ def _worst(attrs: Mapping[Any, Mapping[Any, Any]]) -> dict[str, Any]:
 
 
 def _point(annotations: xr.Dataset, labels: Iterable[Any]) -> ByLabel:
-    """Return the share of answers with each label, as one draw, of items with answers."""
+    """Return the share of an item's answers with each label, as one draw; not without answers."""
     item, names = annotations["item_code"].to_numpy(), annotations[ITEM].to_numpy()
     held = annotations["member"].to_numpy()[annotations["label_code"].to_numpy()]
     known = annotations[ELEMENT].to_numpy().tolist()
     n = np.bincount(item, minlength=len(names))
-    some, out = n > 0, {}
+    answered, out = n > 0, {}
     for label in labels:
         has = held[:, known.index(label)] if label in known else np.zeros(len(item))
-        yes = np.bincount(item, has, minlength=len(n))[some] / n[some]
+        yes = np.bincount(item, has, minlength=len(n))[answered] / n[answered]
         out[label] = xr.DataArray(
             np.stack([1 - yes, yes], axis=1)[None, None], dims=(*SAMPLE, ITEM, LABEL),
-            coords={ITEM: names[some], LABEL: ["no", _YES]}, name="plausibility",
+            coords={ITEM: names[answered], LABEL: ["no", _YES]}, name="plausibility",
         )  # fmt: skip
     return ByLabel(out)
 
@@ -477,14 +485,15 @@ def label_rows(evaluation: xr.DataTree) -> pd.DataFrame:
     if LABELS not in evaluation.children:
         return pd.DataFrame(columns=columns)
     data = evaluation[LABELS].to_dataset()
-    own = evaluation["posterior"][DOUBT].to_series()
-    few = "" if own.ne("").any() else of_metrics(evaluation)
+    of_label = evaluation["posterior"][DOUBT].to_series()
+    reason = "" if of_label.ne("").any() else of_metrics(evaluation)
     frame = pd.concat(
         [_of_quantity(str(name), draws, columns) for name, draws in data.data_vars.items()],
         ignore_index=True,
     )  # fmt: skip
     of_fits = frame["quantity"] != ALPHA
-    frame[DOUBT] = np.where(of_fits, frame[ELEMENT].map(own).fillna("").replace("", few), "")
+    reasons = frame[ELEMENT].map(of_label).fillna("").replace("", reason)
+    frame[DOUBT] = np.where(of_fits, reasons, "")
     return frame
 
 

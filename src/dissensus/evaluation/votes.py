@@ -12,7 +12,7 @@ import xarray as xr
 from scipy.sparse import coo_array
 
 from dissensus import metrics, models
-from dissensus.data.contents import name_doubts
+from dissensus.data.contents import name_warnings
 from dissensus.data.pairs import checked_pairs, system_groups
 from dissensus.dims import CHAIN, DRAW, ITEM, PAIR, SAMPLE, SCOPES, SYSTEM, VOTE
 from dissensus.errors import DissensusWarning, warn_caller
@@ -58,31 +58,31 @@ def evaluate_votes(
     of_model = {name: given[name] for name in _OF_MODEL if name in given}
     of_run = {name: given[name] for name in _OF_RUN if name in given}
     shared = {name: given[name] for name in ("draws", "chains", "random_seed")}
-    for doubt in name_doubts(votes):
-        warn_caller(f"{doubt}.")
+    for warning in name_warnings(votes):
+        warn_caller(f"{warning}.")
     fit = models.get(_MODEL).module.fit
     with fitting.all_or_nothing():
-        found = fit(votes, predictions=verdicts, progressbar=progressbar, **shared, **of_model,
+        fitted = fit(votes, predictions=verdicts, progressbar=progressbar, **shared, **of_model,
                     **of_run)  # fmt: skip
-    board = leaderboard(found, votes, new_items=given["new_items"], seed=given["random_seed"])
+    board = leaderboard(fitted, votes, new_items=given["new_items"], seed=given["random_seed"])
     if given["new_items"] and not board.attrs["scope"]:
         warn_caller(
             "new_items=True changes nothing, because the votes name no prompts, or the model has "
             'no effects of prompts. Name their column, dx.pairs(table, item="..."), or type '
             "items=True."
         )
-    groups = {name: found[name].to_dataset() for name in _GROUPS if name in found.children}
+    groups = {name: fitted[name].to_dataset() for name in _GROUPS if name in fitted.children}
     groups |= {LEADERBOARD: board, "annotations": votes}
     compared: xr.Dataset = metrics.get("compare").function(board[board.attrs["order"]])
     groups[COMPARISON] = compared.drop_vars(["difference", *SAMPLE])
     with warnings.catch_warnings():  # the fit with verdicts has warned of the same data
         warnings.simplefilter("ignore", DissensusWarning)
-        groups[CHECK] = _vote_check(found, votes, verdicts, of_model, given["random_seed"])
+        groups[CHECK] = _vote_check(fitted, votes, verdicts, of_model, given["random_seed"])
         if verdicts is not None:
             groups["predictions"] = verdicts
             of_run.pop("checkpoint", None)
-            of_model |= {  # the same parts, so that the verdicts make the difference
-                name: bool(found.attrs[f"hyper_{name}"]) for name in ("annotators", "items")
+            of_model |= {  # the same effects, so that only the verdicts differ
+                name: bool(fitted.attrs[f"hyper_{name}"]) for name in ("annotators", "items")
             }
             with fitting.all_or_nothing():
                 alone = fit(votes, progressbar=progressbar, **shared, **of_model, **of_run)
@@ -104,7 +104,7 @@ def evaluate_votes(
 def leaderboard(fit: xr.DataTree, votes: xr.Dataset, *, new_items: bool, seed: Any) -> xr.Dataset:
     r"""Return draws of ``win_rate``, ``rank`` and ``strength`` (chain, draw, system).
 
-    The rank is by win rate in each draw: 1 plus the number of systems with a larger one. With
+    The rank is by win rate in each draw: 1 plus the number of systems with a larger win rate. With
     verdicts, win rates are shares of expected votes on the judged pairs, not of the votes cast. On
     these pairs systems may meet different opponents, so the rank is by strength (``order``). The
     strength is for the same prompts as the win rate: for prompts at hand, it contains the systems'
@@ -145,8 +145,8 @@ def _groups(known: xr.Dataset, n_systems: int) -> Any:
     return system_groups(left, right, n_systems)
 
 
-def doubt_of_groups(evaluation: xr.DataTree) -> str:
-    """Return the doubt of all systems if they are of groups that nobody compared, or ""."""
+def unconnected_reason(evaluation: xr.DataTree) -> str:
+    """Return the reason that no votes compare some systems, or "" if all are compared."""
     n = int(evaluation[LEADERBOARD]["group"].max()) + 1
     return f"systems are in {n:,} groups that no votes compare" if n > 1 else ""
 
@@ -225,8 +225,9 @@ def leaderboard_rows(evaluation: xr.DataTree) -> pd.DataFrame:
     out["probability_best"] = evaluation[COMPARISON]["probability_best"].to_numpy()
     out["votes"] = board["votes"].to_numpy()
     out = out.assign(**{name: values.to_numpy() for name, values in diagnosed.items()})
-    few = of_group(evaluation, LEADERBOARD)
-    shared = doubt_of_groups(evaluation)
-    out[DOUBT] = ["; ".join(filter(None, (few or own, shared))) for own in each(out, tail)]
+    of_all = of_group(evaluation, LEADERBOARD)
+    shared = unconnected_reason(evaluation)
+    reasons = [of_all or reason for reason in each(out, tail)]
+    out[DOUBT] = ["; ".join(filter(None, (reason, shared))) for reason in reasons]
     order = np.argsort(-board[board.attrs["order"]].mean(SAMPLE).to_numpy(), kind="stable")
     return out.iloc[order].reset_index(drop=True)

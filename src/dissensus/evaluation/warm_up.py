@@ -46,7 +46,7 @@ def warm_up(*names: str, progressbar: bool = True) -> None:
 
     Notes
     -----
-    Small studies are fitted with each model's default options. Other forms of a model, such as
+    Small studies are fitted with each model's default options. Other options, such as
     ``difficulty=True``, still compile a few kernels at their first fit. The cache is in
     ``NUMBA_CACHE_DIR``, by default beside the library's files. An image that runs on several kinds
     of processors needs ``NUMBA_CPU_NAME=generic``, when it is built and when it runs.
@@ -72,9 +72,9 @@ def warm_up(*names: str, progressbar: bool = True) -> None:
 
 def _jobs(names: tuple[str, ...], *, whole: bool) -> Iterator[Job]:
     """Yield fits of small studies, and evaluations if ``whole``."""
-    few = {"i": {"a": [["x"], ["y"]], "b": [["y", "z"]]}}
+    few_rankings = {"i": {"a": [["x"], ["y"]], "b": [["y", "z"]]}}
     studies = {kind: _study(kind) for kind in ("nominal", "continuous", "ordinal")}
-    studies |= {"ranking": _rankings(), "few rankings": from_rankings(few, labels="xyz")}
+    studies |= {"ranking": _rankings(), "few rankings": from_rankings(few_rankings, labels="xyz")}
     studies["pair"] = _votes()
     for name in names:
         model = models.get(name)
@@ -107,13 +107,13 @@ _FORMS: Final[dict[str, tuple[tuple[str, dict[str, Any]], ...]]] = {
 
 
 def _fit(name: str, study: xr.Dataset, options: dict[str, Any]) -> Job:
-    given = dict(options)
-    if given.pop("predictions", False):
-        given["predictions"] = _answers("xyz")
-    if given.pop("truth", False):
-        given["truth"] = {f"i{i}": "xyz"[i % 3] for i in range(_ITEMS)}
+    arguments = dict(options)
+    if arguments.pop("predictions", False):
+        arguments["predictions"] = _answers("xyz")
+    if arguments.pop("truth", False):
+        arguments["truth"] = {f"i{i}": "xyz"[i % 3] for i in range(_ITEMS)}
     return lambda: models.get(name).module.fit(
-        study, draws=10, tune=5, chains=2, random_seed=1, progressbar=False, **given
+        study, draws=10, tune=5, chains=2, random_seed=1, progressbar=False, **arguments
     )
 
 
@@ -131,10 +131,10 @@ def _study(kind: str, *, pools: bool = False) -> xr.Dataset:
 
 def _rankings() -> xr.Dataset:
     orders = [[["x"], ["y", "z"]], [["y"], ["x"]], [["z"], ["x"], ["y"]], [["x", "y"]]]
-    said = {
+    rankings = {
         f"i{i}": {f"a{a}": orders[(i + a) % 4] for a in range(_ANNOTATORS)} for i in range(_ITEMS)
     }
-    return from_rankings(said, labels="uvwxyz")
+    return from_rankings(rankings, labels="uvwxyz")
 
 
 def _votes() -> xr.Dataset:

@@ -23,7 +23,7 @@ from dissensus.sampling import convergence, fitting
 from dissensus.sampling.checkpoints import Chain
 
 ROOM = 4 * 2**30
-"""Largest size of kept draws in bytes."""
+"""Maximum size of stored draws, in bytes."""
 _STATS = ("lp", "diverging", "step_size")
 """The statistics of NUTS that a fit keeps."""
 
@@ -108,7 +108,7 @@ class Fit[Process: Any, Draws](ABC):
 
     def replayed(self, posterior: xr.Dataset, rng: np.random.Generator) -> Draws:
         """Return draws of NUTS on the PyMC model in the form of the Gibbs sampler's draws."""
-        n_chains, n_draws = (posterior.sizes[dim] for dim in SAMPLE)  # fewer, if interrupted
+        n_chains, n_draws = (posterior.sizes[dim] for dim in SAMPLE)  # fewer if it was interrupted
         chains: list[Any] = [self.chain(stream, n_draws) for stream in rng.spawn(n_chains)]
         for place, chain in enumerate(chains):
             chain.replay({
@@ -168,13 +168,13 @@ def run(fit: Fit[Any, Any], build: Callable[[], Any], hyper: Mapping[str, Any]) 
         hyper=hyper,
         inference=fit.nuts if options.sampler == "nuts" else fit.inference,
         diagnostics=diagnostics,
-        asked=(options.chains, options.draws),
+        requested=(options.chains, options.draws),
     )
     if options.log_likelihood:
         fitting.attach(tree, "log_likelihood", fit.log_likelihood(draws))
-        more = fit.renamed(tree["posterior"].to_dataset())
-        if more is not None:
-            fitting.attach_log_prior(tree, build, more)
+        renamed = fit.renamed(tree["posterior"].to_dataset())
+        if renamed is not None:
+            fitting.attach_log_prior(tree, build, renamed)
     if options.posterior_predictive:
         fitting.attach(tree, "posterior_predictive", fit.posterior_predictive(draws, rng))
     return tree
@@ -194,7 +194,7 @@ def _by_nuts(
     from pymc.model.transform.optimization import freeze_dims_and_data
 
     options = fit.options
-    # Frozen data make likelihoods faster. The items' truth is computed later, from other draws.
+    # Frozen data make likelihoods faster. `replayed` draws the items' truth, given these draws.
     frozen = freeze_dims_and_data(model)
     names = [rv.name for rv in frozen.unobserved_RVs if rv.name != "truth"]
     tree = fitting.by_nuts(
@@ -216,8 +216,8 @@ def stacked(chains: Sequence[Any]) -> Any:
 def observed_labels(process: Any, known: Ints) -> dict[str, xr.DataArray]:
     """Return the codes of labels and, if any are known, the codes of true labels (item)."""
     ann = process.annotations
-    given, kind = ann["label_code"].to_numpy().astype(np.int64), {"kind": ann.attrs["kind"]}
-    out = {"label_code": xr.DataArray(given, dims=ANNOTATION, attrs=kind)}
+    codes, kind = ann["label_code"].to_numpy().astype(np.int64), {"kind": ann.attrs["kind"]}
+    out = {"label_code": xr.DataArray(codes, dims=ANNOTATION, attrs=kind)}
     if (known != UNKNOWN).any():
         out["truth_code"] = xr.DataArray(known, dims=ITEM, coords={ITEM: process.items})
     return out
@@ -245,7 +245,7 @@ def require_room(fit: Fit[Any, Any], n_bytes: float, of: str, remedy: str) -> No
             fit.keeps,
             expected=f"False, for {options.draws:,} draws in {options.chains} chains of {of}",
             found="True",
-            hint=f"They would take {n_bytes / 2**30:.0f} GB. {remedy}",
+            hint=f"The draws would take {n_bytes / 2**30:.0f} GB. {remedy}",
         )
 
 

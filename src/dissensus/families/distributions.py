@@ -1,6 +1,6 @@
 """PyMC distributions of annotations.
 
-Importing them registers the Gibbs steps, which `pymc.sample` then takes where they are exact.
+Importing this module registers the Gibbs steps. `pymc.sample` then uses them where they are exact.
 """
 
 import dissensus.families.steps  # noqa: F401 (registers the steps)

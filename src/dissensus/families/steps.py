@@ -22,4 +22,4 @@ __all__ = [
 ]
 
 _OURS = (CrossedEffectsGibbs, LatentTruthGibbs, PlackettLuceGibbs, RaschGibbs)
-STEP_METHODS.extend(one for one in _OURS if one not in STEP_METHODS)
+STEP_METHODS.extend(method for method in _OURS if method not in STEP_METHODS)

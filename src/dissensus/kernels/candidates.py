@@ -1,4 +1,4 @@
-"""Items by candidate labels: probability that a label leads, groups of labels, similar items."""
+"""Items by candidate label: shares of leading labels, sums over groups of labels, patterns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def in_one_number(top: Codes, least: int, span: int, out: Codes) -> None:
 
 
 def set_codes(top: Codes) -> Codes:
-    """Give every distinct set along the last axis its own number."""
+    """Return a code for each set along the last axis; equal sets have equal codes."""
     depth = top.shape[-1]
     if depth == 1:  # the code of a single label is its number
         return top[..., 0]
@@ -49,7 +49,7 @@ def set_codes(top: Codes) -> Codes:
     return code.reshape(top.shape[:-1])
 
 
-_ALL, _ONE, _TWO = range(3)
+_ALL, _FIRST_HALF, _SECOND_HALF = range(3)
 """Which draws: all, the first half of each chain, or the second."""
 
 _MOST, _FIRST, _ELSEWHERE = range(3)
@@ -58,9 +58,10 @@ _MOST, _FIRST, _ELSEWHERE = range(3)
 
 @inner
 def _modes(codes: Codes, half: int) -> Codes:
-    """Return (`_ALL` ..., `_MOST` ...) for the commonest codes; of tied codes, the first to appear.
+    """Return the properties of the commonest code in all draws and in each half.
 
-    Ties are not decided by the code, which depends on the other items of the array.
+    Rows are `_ALL` to `_SECOND_HALF`, columns `_MOST` to `_ELSEWHERE`. Of tied codes the first to
+    appear is taken; the value of a code depends on the other items of the array.
     """
     n_chains, n_draws = codes.shape
     n = n_chains * n_draws
@@ -71,7 +72,7 @@ def _modes(codes: Codes, half: int) -> Codes:
     count, first = np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64)
     best = np.zeros((3, 3), dtype=np.int64)
     for i in range(n):
-        side = _ONE if at[i] % n_draws < half else _TWO
+        side = _FIRST_HALF if at[i] % n_draws < half else _SECOND_HALF
         for part in (_ALL, side):
             if count[part] == 0:
                 first[part] = at[i]
@@ -114,8 +115,8 @@ def modal_share(codes: Codes, share: Floats, mcse: Floats, bias: Floats) -> None
 
     The Monte Carlo error comes from batch means, so that it also holds for autocorrelated draws.
     The share of the *commonest* code is biased upwards, since the code is chosen by the same draws.
-    The bias is estimated by choosing on one half of each chain and counting on the other.
-    (Alternate draws would not do: they are correlated with each other.)
+    The bias is estimated by choosing the code from one half of each chain and counting it in the
+    other. Alternate draws are not used, because they are correlated with each other.
     """
     n_draws = codes.shape[1]
     best = _modes(codes, n_draws // 2)
@@ -124,8 +125,8 @@ def modal_share(codes: Codes, share: Floats, mcse: Floats, bias: Floats) -> None
     mcse[0] = _error(codes, codes[first // n_draws, first % n_draws])
     bias[0] = np.nan
     if n_draws > 1:
-        honest = best[_ONE, _ELSEWHERE] + best[_TWO, _ELSEWHERE]
-        bias[0] = max(0.0, share[0] - honest / codes.size)
+        held_out = best[_FIRST_HALF, _ELSEWHERE] + best[_SECOND_HALF, _ELSEWHERE]
+        bias[0] = max(0.0, share[0] - held_out / codes.size)
 
 
 _NEGLIGIBLE = 1e-12
@@ -158,7 +159,7 @@ def grouped_candidates(
             for step in range(sizes[c]):
                 if not np.isinf(a):
                     share, rest = next_share(state, rest, step, labels, a)
-                    # The rest after rounding is given to one label, and the draw ends.
+                    # A negligible rest is added to this share, and the draw ends.
                     if rest < _NEGLIGIBLE * theta[c]:
                         share, rest = share + rest, 0.0
                 out[group[labels[step]]] += share
@@ -170,15 +171,15 @@ class Patterns(NamedTuple):
     """Distinct items, each an unordered collection of cells, one for each label."""
 
     cells: Floats
-    """(cell, column): the properties of a label of an item; distinct rows, in order."""
+    """(cell, column): the properties of a label of an item; distinct rows, ascending."""
     rows: Ints
-    """(pattern, label): numbers of cells, in order; distinct rows."""
+    """(pattern, label): numbers of cells, ascending along each row; distinct rows."""
     times: Ints
     """(pattern): number of items with the pattern."""
 
-    def some(self, which: slice) -> Patterns:
-        """Return some of the patterns."""
-        return self._replace(rows=self.rows[which], times=self.times[which])
+    def subset(self, selected: slice) -> Patterns:
+        """Return a slice of the patterns."""
+        return self._replace(rows=self.rows[selected], times=self.times[selected])
 
 
 def find_patterns(columns: Sequence[Floats]) -> Patterns:
@@ -187,34 +188,36 @@ def find_patterns(columns: Sequence[Floats]) -> Patterns:
     ``columns`` (item, label): the properties of each label.
     """
     code = np.zeros(columns[0].shape, dtype=np.int64)
-    found = np.empty((1, 0))
+    cells = np.empty((1, 0))
     for column in columns:  # split each cell by the values of the column
         values, place = np.unique(column, return_inverse=True)
         used, code = np.unique(code * len(values) + place.reshape(code.shape), return_inverse=True)
         code = code.reshape(column.shape)
         before, last = np.divmod(used, len(values))
-        found = np.column_stack([found[before], values[last]])
-    return _counted(found, np.sort(code, axis=1), np.ones(len(code), dtype=np.int64))
+        cells = np.column_stack([cells[before], values[last]])
+    return _counted(cells, np.sort(code, axis=1), np.ones(len(code), dtype=np.int64))
 
 
 def merged(parts: Iterable[Patterns]) -> Patterns:
     """Combine the patterns of several lots of items."""
     parts = list(parts)
     cells, place = np.unique(
-        np.concatenate([one.cells for one in parts]), axis=0, return_inverse=True
+        np.concatenate([patterns.cells for patterns in parts]), axis=0, return_inverse=True
     )
-    starts = np.cumsum([0, *(len(one.cells) for one in parts)])
+    starts = np.cumsum([0, *(len(patterns.cells) for patterns in parts)])
     place = place.ravel()
-    rows = [place[one.rows + start] for one, start in zip(parts, starts[:-1], strict=True)]
+    rows = [
+        place[patterns.rows + start] for patterns, start in zip(parts, starts[:-1], strict=True)
+    ]
     return _counted(
-        cells, np.concatenate(rows), np.concatenate([one.times for one in parts])
+        cells, np.concatenate(rows), np.concatenate([patterns.times for patterns in parts])
     )  # cells keep their order, so rows stay sorted
 
 
 def _counted(cells: Floats, rows: Ints, times: Ints) -> Patterns:
-    rows, which = np.unique(rows, axis=0, return_inverse=True)
+    rows, inverse = np.unique(rows, axis=0, return_inverse=True)
     total = np.zeros(len(rows), dtype=np.int64)
-    np.add.at(total, which.ravel(), times)
+    np.add.at(total, inverse.ravel(), times)
     return Patterns(cells, rows, total)
 
 

@@ -7,8 +7,8 @@ wrappers, for calls from Python and from C. Hence:
   at a microsecond a call. Only loops over items or labels belong in a kernel.
 - Functions that only kernels call have no wrappers: `inner`.
 - A function that is called at one place only may be a `part` of its caller: it is inlined before
-  optimisation. This saves optimising the functions below it once more, but takes time too. If it
-  calls few functions, or passes on no bundles of arrays, nothing is gained.
+  optimisation. The functions that it calls are then optimised once less, but inlining takes time
+  too. It does not pay for a function that calls few others, or passes on no tuples of arrays.
 - Functions that a factory makes get distinct names (`named_after`). Numba names machine code
   after module, function and a count that restarts in each process. If different processes
   cached two functions of the same name, Numba would silently use one for the other
@@ -56,7 +56,8 @@ def _sources(file: Path) -> str:
 def compiled(function: Callable[..., Any], *, cache: bool = True, **options: Any) -> Any:
     """Compile a function when it is first called, or take it from the cache."""
     made = njit(cache=cache, **options)(function)
-    # Numba has no setting for this; it ignores an index of another version.
+    # Numba has no setting for further files to check. It ignores a cache index of another version,
+    # and so the hash of the files is added to the version.
     index = getattr(made._cache, "_cache_file", None)
     file = Path(function.__code__.co_filename)
     if index is not None and file.is_file():

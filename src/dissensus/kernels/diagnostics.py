@@ -21,8 +21,8 @@ _SAME = 1e-15
 """Numbers that differ by less are equal."""
 
 _SOON = 64
-"""Up to this many lags are computed one by one, as most numbers need few. For other numbers all
-lags are computed at once, by Fourier's transform."""
+"""Up to this many lags are computed one by one, because most numbers need few. For a number that
+needs more, all lags are computed at once, by a Fourier transform."""
 
 
 class Diagnostics(NamedTuple):
@@ -38,7 +38,7 @@ class Diagnostics(NamedTuple):
 
 
 def diagnostics(draws: Floats, prob: tuple[float, float]) -> Diagnostics:
-    """Return effective draws and r-hat of draws (number, chain, draw), four a chain or more.
+    """Return effective draws and r-hat of draws (number, chain, draw), at least four a chain.
 
     ``prob`` are the probabilities of the two quantiles for the tail.
     """
@@ -87,7 +87,7 @@ def _r_hat(draws: Floats) -> Floats:
 
 
 def _ess(draws: Floats) -> Floats:
-    """Return effective numbers of draws from autocorrelations, cut off where these are noise."""
+    """Return effective numbers of draws, from autocorrelations up to the lag where noise begins."""
     size = draws.shape[1] * draws.shape[2]
     centred = draws - draws.mean(axis=2, keepdims=True)
     between = np.zeros(len(draws))
@@ -112,11 +112,12 @@ def _autocovariances(centred: Floats) -> Floats:
     return out
 
 
-# Constants: 0 / 0 is not a number.
+# error_model: for constant draws 0 / 0 is NaN, and raises nothing.
 @functools.partial(compiled, nogil=True, error_model="numpy")
 def _times(centred: Floats, between: Floats, covariance: Floats, known: bool) -> Floats:
-    """Return the autocorrelation times, NaN of those that need more lags than there are.
+    """Return the autocorrelation times (number); NaN where ``covariance`` has too few lags.
 
+    ``covariance`` (number, lag) is written here unless it is ``known``.
     Geyer's initial sequence of sums of two autocorrelations is used: it ends at the first sum that
     is not positive, and each sum is at most the smallest sum before it.
     """
@@ -130,10 +131,10 @@ def _times(centred: Floats, between: Floats, covariance: Floats, known: bool) ->
                 covariance[k, 2 * pair] = _autocovariance(centred[k], 2 * pair)
                 covariance[k, 2 * pair + 1] = _autocovariance(centred[k], 2 * pair + 1)
             whole, at_first = covariance[k, 0] + between[k], covariance[k, 0] * n / (n - 1)
-            one = 1.0 if pair == 0 else 1.0 - (at_first - covariance[k, 2 * pair]) / whole
-            summed = one + 1.0 - (at_first - covariance[k, 2 * pair + 1]) / whole
+            even = 1.0 if pair == 0 else 1.0 - (at_first - covariance[k, 2 * pair]) / whole
+            summed = even + 1.0 - (at_first - covariance[k, 2 * pair + 1]) / whole
             if summed <= 0.0 or pair == n_pairs - 1:
-                out[k] = time + (one if one > 0.0 or summed >= 0.0 else 0.0)
+                out[k] = time + (even if even > 0.0 or summed >= 0.0 else 0.0)
                 break
             least = min(least, summed)
             time += 2.0 * least

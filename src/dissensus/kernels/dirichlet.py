@@ -47,7 +47,7 @@ def draw_dirichlet(
 
 @kernel
 def _fill(alpha: Floats, states: Keys, theta: Floats, density: Floats) -> None:
-    """Draw all rows repeatedly, so that memory is written in order."""
+    """Loop over draws, then over rows, so that memory is written in order."""
     n_rows, n = alpha.shape
     constant, logs, of_shape = 0.0, np.empty(n), np.empty((n_rows, n, 2))
     in_logs = np.zeros(n_rows, dtype=np.bool_)
@@ -84,7 +84,7 @@ def _draw(
 ) -> float:
     """Draw one row, and return its log density without the constant.
 
-    It takes whole arrays: slicing out each row would take a fifth of the time.
+    Whole arrays are passed, because slicing out each row would take a fifth of the time.
     """
     state = states[row : row + 1]
     mass, excess, out = 0.0, 0.0, 0.0
@@ -104,7 +104,7 @@ def _draw(
 
 @inner
 def _draw_in_logs(state: Keys, alpha: Floats, logs: Floats, theta: Floats) -> float:
-    """Draw as `_draw`, where variates may be below the smallest number."""
+    """Do as `_draw` in logarithms, for parameters whose variates may underflow."""
     top, mass, excess, out = -math.inf, 0.0, 0.0, 0.0
     for k in range(len(alpha)):
         if alpha[k] > 0.0:
@@ -134,7 +134,10 @@ def _check(alpha: npt.NDArray[np.floating[Any]]) -> None:
 
 @inner
 def draw_log_row(state: State, shape: Floats, skipped: int, out: Floats) -> None:
-    """Draw the logarithm of a Dirichlet row without the place ``skipped``; logs avoid underflow."""
+    """Draw the logarithms of a Dirichlet variate without component ``skipped``.
+
+    Logarithms do not underflow.
+    """
     high = -math.inf
     for y in range(len(shape)):
         out[y] = -math.inf if y == skipped else log_gamma_variate(state, shape[y])
@@ -149,11 +152,11 @@ def draw_log_row(state: State, shape: Floats, skipped: int, out: Floats) -> None
 
 
 _TAIL: Final = 1e-18
-"""Probability omitted at either end of the distribution of the largest gamma variate."""
+"""Probability that the Gamma variate of the largest parameter lies below the grid."""
 _LEAST: Final = -28.0
-"""Logarithm of a variate below which its distribution function is a power, to 1e-12."""
+"""Below this log x the distribution function of a Gamma variate is a power of x, to 1e-12."""
 _AT_ONCE: Final = 1000
-"""Rows that are computed at once, times some thousand nodes of the grid."""
+"""Number of rows computed at once; each takes memory for some thousand nodes of the grid."""
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
@@ -162,9 +165,10 @@ def leading_probabilities(alpha: npt.ArrayLike) -> Floats:
 
     .. math:: P(k) = \int \frac{f_k(x)}{F_k(x)} \prod_j F_j(x) \, dx
 
-    with :math:`f_k, F_k` density and distribution function of a Gamma(alpha_k) variate, on the
-    scale of log x, where the first factor is smooth. Below some x all :math:`F` are powers of
-    x, and the rest of the integral is :math:`\alpha_k / \sum_j \alpha_j \prod_j F_j(x)`.
+    with :math:`f_k, F_k` the density and distribution function of a Gamma(alpha_k) variate. The
+    integral is over log x, where the first factor is smooth. Below the first node x all :math:`F`
+    are powers of x, and that part of the integral is
+    :math:`\alpha_k / \sum_j \alpha_j \prod_j F_j(x)`.
 
     ``alpha`` (rows, places) is positive. The result (rows, places) is correct to about 1e-10.
     """
@@ -185,12 +189,12 @@ def _alike(alpha: Floats, largest: float) -> Floats:
     rate = np.exp(values[:, None] * t - np.exp(t) - gammaln(values)[:, None] - below[:, 1:])
     out = np.empty_like(alpha)
     for first in range(0, len(alpha), _AT_ONCE):
-        here = slice(first, first + _AT_ONCE)
-        times = np.stack([(place[here] == value).sum(axis=1) for value in range(len(values))], 1)
+        lot = slice(first, first + _AT_ONCE)
+        times = np.stack([(place[lot] == value).sum(axis=1) for value in range(len(values))], 1)
         all_below = np.exp(times @ below)
         rest = all_below[:, :1] * values / (times @ values)[:, None]
         each = (all_below[:, 1:] * step) @ rate.T + rest
-        out[here] = np.take_along_axis(each, place[here], axis=1)
+        out[lot] = np.take_along_axis(each, place[lot], axis=1)
     return out / out.sum(axis=1, keepdims=True)
 
 

@@ -15,7 +15,9 @@ from dissensus.kernels.types import Array, Floats, Ints
 
 @inner
 def reach(values: Floats, weights: Floats, tolerance: float) -> Floats:
-    """Return each sorted number's weighted excess over smaller ones, beyond the tolerance.
+    """Return, for each of sorted numbers, the weighted sum of its excesses over smaller numbers.
+
+    The excess is the difference less the tolerance, or 0 if that is negative.
 
     >>> reach(np.array([1.0, 3.0, 5.0]), np.ones(3), 1.0)[1:]
     array([1., 4.])
@@ -41,14 +43,14 @@ def _apart(values: Floats, weights: Floats) -> float:
 
 
 @kernel
-def _far_pairs(start: Ints, own: Ints, share: Floats, given: Floats) -> tuple[Floats, Floats]:
+def _far_pairs(start: Ints, own: Ints, share: Floats, numbers: Floats) -> tuple[Floats, Floats]:
     n_items = len(start) - 1
     within, alone = np.zeros(n_items), np.zeros(n_items)
     for i in range(n_items):
         first, last = start[i], start[i + 1]
         if last == first:
             continue
-        values, order = sorted_with_order(given[first:last])
+        values, order = sorted_with_order(numbers[first:last])
         shares = np.empty(last - first)
         for k in range(last - first):
             shares[k] = share[first + order[k]]
@@ -56,7 +58,7 @@ def _far_pairs(start: Ints, own: Ints, share: Floats, given: Floats) -> tuple[Fl
         place = first
         while place < last:
             if own[place] > place + 1:
-                values, _ = sorted_with_order(given[place : own[place]])
+                values, _ = sorted_with_order(numbers[place : own[place]])
                 alone[i] += _apart(values, share[place : own[place]])
             place = own[place]
     return within - alone, alone
@@ -106,16 +108,21 @@ def lists_of(number: Ints, code: Ints, block: Ints, n_lists: int) -> Lists:
 
 
 @kernel
-def _common(start: Ints, code: Ints, starts: Ints, codes: Ints, left: Ints, right: Ints) -> Floats:
+def _common(
+    start: Ints, code: Ints, other_start: Ints, other_code: Ints, left: Ints, right: Ints
+) -> Floats:
     out = np.empty(len(left))
     for pair in range(len(left)):
-        one, two = start[left[pair]], starts[right[pair]]
-        end, ends = start[left[pair] + 1], starts[right[pair] + 1]
+        entry, other_entry = start[left[pair]], other_start[right[pair]]
+        end, other_end = start[left[pair] + 1], other_start[right[pair] + 1]
         common = 0
-        while one < end and two < ends:
-            common += code[one] == codes[two]
-            forth, back = code[one] <= codes[two], code[one] >= codes[two]
-            one, two = one + forth, two + back
+        while entry < end and other_entry < other_end:
+            common += code[entry] == other_code[other_entry]
+            step, other_step = (
+                code[entry] <= other_code[other_entry],
+                code[entry] >= other_code[other_entry],
+            )
+            entry, other_entry = entry + step, other_entry + other_step
         out[pair] = common
     return out
 
@@ -156,18 +163,18 @@ def _among_first(depth: int, ahead: int, size: int) -> float:
 
 @kernel
 def _lengths(start: Ints, ahead: Ints, size: Ints, n_labels: int, depth: int) -> Floats:
-    """Return the square root of each list's overlap with itself."""
+    """Return the square root of each list's average overlap with itself (UAO)."""
     out = np.empty(len(start) - 1)
     for n in range(len(out)):
         listed, total = start[n + 1] - start[n], 0.0
         rest = n_labels - listed
         for d in range(1, depth + 1):
-            here = 0.0
+            at_depth = 0.0
             for entry in range(start[n], start[n + 1]):
-                here += _among_first(d, ahead[entry], size[entry]) ** 2
+                at_depth += _among_first(d, ahead[entry], size[entry]) ** 2
             if rest > 0:
-                here += rest * _among_first(d, listed, rest) ** 2
-            total += here / d
+                at_depth += rest * _among_first(d, listed, rest) ** 2
+            total += at_depth / d
         out[n] = math.sqrt(total / depth)
     return out
 
@@ -175,30 +182,38 @@ def _lengths(start: Ints, ahead: Ints, size: Ints, n_labels: int, depth: int) ->
 @kernel
 def _rank_distance(
     start: Ints, code: Ints, ahead: Ints, size: Ints, length: Floats,
-    starts: Ints, codes: Ints, aheads: Ints, sizes: Ints, lengths: Floats,
+    other_start: Ints, other_code: Ints, other_ahead: Ints, other_size: Ints, other_length: Floats,
     left: Ints, right: Ints, n_labels: int, depth: int,
 ) -> Floats:  # fmt: skip
-    # Half the squared distance of two vectors of length 1, which is 1 minus their product but
-    # keeps all digits where they are close: equal rankings are exactly 0 apart.
+    # For two vectors of length 1, half the squared distance is 1 minus their product. It keeps all
+    # digits if they are close, so that the distance of equal rankings is exactly 0.
     out = np.empty(len(left))
     for pair in range(len(left)):
-        one, two = start[left[pair]], starts[right[pair]]
-        end, ends = start[left[pair] + 1], starts[right[pair] + 1]
-        n, m, union, total = end - one, ends - two, 0, 0.0
-        scale, scales = 1.0 / length[left[pair]], 1.0 / lengths[right[pair]]
+        entry, other_entry = start[left[pair]], other_start[right[pair]]
+        end, other_end = start[left[pair] + 1], other_start[right[pair] + 1]
+        n, m, union, total = end - entry, other_end - other_entry, 0, 0.0
+        scale, other_scale = 1.0 / length[left[pair]], 1.0 / other_length[right[pair]]
         while True:  # over the labels in either list, then over the labels in neither
-            first = one < end and (two >= ends or code[one] <= codes[two])
-            second = two < ends and (one >= end or codes[two] <= code[one])
+            first = entry < end and (
+                other_entry >= other_end or code[entry] <= other_code[other_entry]
+            )
+            second = other_entry < other_end and (
+                entry >= end or other_code[other_entry] <= code[entry]
+            )
             weight = 1 if first or second else n_labels - union
-            a, b = (ahead[one], size[one]) if first else (n, max(1, n_labels - n))
-            c, e = (aheads[two], sizes[two]) if second else (m, max(1, n_labels - m))
+            a, b = (ahead[entry], size[entry]) if first else (n, max(1, n_labels - n))
+            c, e = (
+                (other_ahead[other_entry], other_size[other_entry])
+                if second
+                else (m, max(1, n_labels - m))
+            )
             if weight > 0:
                 for d in range(min(a, c) + 1, depth + 1):
-                    gap = _among_first(d, a, b) * scale - _among_first(d, c, e) * scales
+                    gap = _among_first(d, a, b) * scale - _among_first(d, c, e) * other_scale
                     total += weight * gap * gap / d
             if not (first or second):
                 break
-            one, two, union = one + first, two + second, union + 1
+            entry, other_entry, union = entry + first, other_entry + second, union + 1
         apart = total / (2.0 * depth)
         out[pair] = apart if apart > 1e-24 else 0.0  # less than that is rounding
     return out
@@ -210,13 +225,13 @@ def rank_distance(
     r"""Return 1 minus the mean average overlap of pairs of partial rankings.
 
     :math:`1 - \mathrm{UAO}(b, b') / \sqrt{\mathrm{UAO}(b, b) \mathrm{UAO}(b', b')}` (Stutz et al.
-    2023, B.5), in time linear in the listed labels times the depth. Labels not listed form the
-    last block.
+    2023, B.5), with UAO the expected average overlap before it is normalised. Time is linear in
+    the listed labels times the depth. Labels not listed form the last block.
 
     ``left``, ``right`` (pair): places in ``lists`` and in ``others``.
     """
-    one, two = (
+    left_lists, right_lists = (
         (*each, _lengths(each.start, each.ahead, each.size, n_labels, depth))
         for each in (lists, others)
     )
-    return _rank_distance(*one, *two, left, right, n_labels, depth)
+    return _rank_distance(*left_lists, *right_lists, left, right, n_labels, depth)

@@ -1,20 +1,20 @@
-r"""Elliptical slices (Murray, Adams & MacKay 2010) around a normal approximation of a few numbers.
+r"""Elliptical slice sampling (Murray, Adams & MacKay 2010) around a normal approximation.
 
 With many items the approximation is good: each draw takes about one evaluation, and hardly depends
-on the one before.
+on the draw before.
 
-If items are of several strata, each stratum g has weights of its own around their mean, with a
-learned standard deviation:
+If items belong to several strata, each stratum g has its own weights. They vary around a mean, with
+a learned standard deviation:
 
 .. math::
 
     w_{gj} \sim \mathrm{Normal}(\mu_j, \sigma_{t(j)}), \qquad
     \log \sigma_t \sim \mathrm{Normal}(0, 1)
 
-for kinds t of weights, such as those of labels and of predictions. Given the standard deviations,
-ellipses are laid around the normal approximation of the likelihood times the prior with these
-standard deviations. One ellipse is for the weights of each stratum, given all else; one is for the
-other numbers, and the weights move with it. Each standard deviation is drawn twice: given the
+where t(j) is the kind of weight j, such as weights of labels or of predictions. Given the standard
+deviations, ellipses are centred on the normal approximation of the likelihood times the prior. The
+weights of each stratum have one ellipse, given all other numbers. The other numbers have one
+ellipse together, and the weights move with them. Each standard deviation is drawn twice: given the
 weights, and with :math:`(w_{gj} - \mu_j) / \sigma_t` held fixed, so that the weights change with it
 (Yu & Meng 2011). The first draw alone mixes slowly if strata are similar, the second if the data
 determine the weights.
@@ -33,16 +33,16 @@ from dissensus.kernels.types import Floats, Ints
 
 Density = Callable[[Floats], float]
 ByStratum = Callable[[Floats], Floats]
-"""A log likelihood of shared numbers and the weights of each stratum; one value a stratum."""
+"""Returns the log likelihood (stratum), given shared numbers and the weights of each stratum."""
 
 WIDER: Final = 1.1
-"""Factor by which ellipses are wider than the approximation: chains would stick in long tails."""
+"""Ellipses are wider than the approximation by this factor, or chains would stick in tails."""
 SD_SPREAD: Final = 1.0
 """Prior standard deviation of the log standard deviation between strata; its prior mean is 0."""
 _STEPS: Final = 2
 """Steps per draw, so that successive draws are nearly independent."""
 _SEARCH, _HALVINGS, _ENOUGH = 30, 12, 1e-4
-"""Maximum of Newton's steps, maximum of halvings, and the gain below which the search ends."""
+"""Maximum number of Newton steps, and of halvings of a step; the gain that ends the search."""
 
 
 def elliptical(rng: np.random.Generator, at: Floats, height: Density) -> tuple[Floats, float]:
@@ -64,10 +64,10 @@ def elliptical(rng: np.random.Generator, at: Floats, height: Density) -> tuple[F
     angle = rng.uniform(0.0, 2 * math.pi)
     low, top = angle - 2 * math.pi, angle
     while True:
-        there = math.cos(angle) * at + math.sin(angle) * aside
-        found = height(there)
-        if found > level:
-            return there, found
+        proposal = math.cos(angle) * at + math.sin(angle) * aside
+        new_height = height(proposal)
+        if new_height > level:
+            return proposal, new_height
         low, top = (angle, top) if angle < 0 else (low, angle)
         angle = rng.uniform(low, top)
 
@@ -76,20 +76,20 @@ def around_mode(loss: Density, start: Floats, spread: Floats) -> tuple[Floats, F
     """Return the mode and a square root of the inverse curvature there.
 
     ``loss`` is minus the log density; the root is in no direction wider than the prior, whose
-    standard deviations are ``spread``. The last bits of a search differ between processors: one
-    Newton step follows, and the result is rounded. Slices are exact around any point.
+    standard deviations are ``spread``. The last bits of a search differ between processors, so that
+    one Newton step follows, and the result is rounded. Slices are exact around any point.
 
     >>> mode, root = around_mode(lambda x: 2 * (x[0] - 1) ** 2, np.zeros(1), np.ones(1))
     >>> mode.round(3), root.round(3)
     (array([1.]), array([[0.5]]))
     """
-    found = minimize(loss, start, method="L-BFGS-B", options={"maxiter": 500}).x
-    slope, curved = differences(loss, found, spread)
+    optimum = minimize(loss, start, method="L-BFGS-B", options={"maxiter": 500}).x
+    slope, curved = differences(loss, optimum, spread)
     # The root is at most as wide as the prior in every direction.
     size, direction = np.linalg.eigh(curved)
     size = np.maximum(size, 1.0)
     step = -direction @ ((direction.T @ slope) / size)
-    mode = spread * np.round(found / spread + np.clip(step, -0.1, 0.1), 4)
+    mode = spread * np.round(optimum / spread + np.clip(step, -0.1, 0.1), 4)
     size, direction = np.linalg.eigh(differences(loss, mode, spread)[1])
     # Symmetric, because the sign of a direction is arbitrary.
     root = np.round((direction / np.sqrt(np.maximum(size, 1.0))) @ direction.T, 5)
@@ -97,28 +97,28 @@ def around_mode(loss: Density, start: Floats, spread: Floats) -> tuple[Floats, F
 
 
 def differences(loss: Density, at: Floats, spread: Floats) -> tuple[Floats, Floats]:
-    """Return the gradient and curvature of a function by differences, in units of the spreads.
+    """Return gradient and curvature by finite differences, in units of the spreads.
 
     >>> slope, curved = differences(lambda x: x[0] * x[1] + x[1] ** 2, np.ones(2), np.ones(2))
     >>> np.allclose(slope, [1, 3]), np.allclose(curved, [[0, 1], [1, 2]], atol=1e-3)
     (True, True)
     """
-    n, here, steps = len(at), loss(at), 1e-3 * np.diag(spread)
-    ahead = np.array([[loss(at + sign * one) for sign in (1, -1)] for one in steps])
-    curved = np.diag(ahead.sum(1) - 2 * here)
+    n, centre, steps = len(at), loss(at), 1e-3 * np.diag(spread)
+    ahead = np.array([[loss(at + sign * offset) for sign in (1, -1)] for offset in steps])
+    curved = np.diag(ahead.sum(1) - 2 * centre)
     for j in range(n):
         for k in range(j):
             both = loss(at + steps[j] + steps[k]) + loss(at - steps[j] - steps[k])
-            curved[j, k] = (both - ahead[j].sum() - ahead[k].sum() + 2 * here) / 2
+            curved[j, k] = (both - ahead[j].sum() - ahead[k].sum() + 2 * centre) / 2
             curved[k, j] = curved[j, k]
     return (ahead[:, 0] - ahead[:, 1]) / 2e-3, curved / 1e-6
 
 
 class Strata(NamedTuple):
-    """Priors of the numbers that all items share, then of the weights that each stratum has."""
+    """Priors of the numbers that all items share, and of the weights of each stratum."""
 
     centre: Floats
-    """(number + weight): prior means, including those of the weights' means."""
+    """(number + weight): prior means of the shared numbers, and of the means of the weights."""
     spread: Floats
     """(number + weight): prior standard deviations."""
     kind: Ints
@@ -131,7 +131,7 @@ class Strata(NamedTuple):
         return len(self.centre) - len(self.kind)
 
     def log_prior(self, y: Floats, sds: Floats) -> float:
-        """Return the log density of all but the standard deviations, up to a constant."""
+        """Return the log prior density without the standard deviations' own, up to a constant."""
         first = len(self.centre)
         away = (y[:first] - self.centre) / self.spread
         apart = (self.own(y) - y[self.n_shared : first]) / sds[self.kind]
@@ -143,7 +143,7 @@ class Strata(NamedTuple):
         """Return the weights (stratum, weight)."""
         return y[len(self.centre) :].reshape(self.n_strata, len(self.kind))
 
-    def told(self, y: Floats) -> Floats:
+    def arguments(self, y: Floats) -> Floats:
         """Return the arguments of the likelihood: shared numbers, and weights of each stratum."""
         return np.append(y[: self.n_shared], y[len(self.centre) :])
 
@@ -158,13 +158,13 @@ class Around(NamedTuple):
     shared: Floats
     """(number, number): precision."""
     cross: Floats
-    """(stratum, number, weight)"""
+    """(stratum, number, weight): precision of shared numbers with weights."""
     own: Floats
-    """(stratum, weight, weight)"""
+    """(stratum, weight, weight): precision of weights."""
     shift: Floats
     """(number): precision times mean."""
     shift_own: Floats
-    """(stratum, weight)"""
+    """(stratum, weight): the same for weights."""
 
 
 class Root(NamedTuple):
@@ -173,7 +173,7 @@ class Root(NamedTuple):
     mean: Floats
     mean_own: Floats
     inverse: Floats
-    """Inverse root of the precision of shared numbers and means, the weights summed out."""
+    """Inverse root of the precision of shared numbers and means, the weights integrated out."""
     inverse_own: Floats
     """(stratum, weight, weight): inverse root of the precision of each stratum's weights."""
     cross: Floats
@@ -197,78 +197,78 @@ class Root(NamedTuple):
         return np.append(np.linalg.solve(self.inverse.T, first), own + self.cross @ first)
 
 
-def rooted(around: Around, where: Strata, sds: Floats) -> Root:
-    """Return the approximation times the prior with these standard deviations.
+def rooted(around: Around, strata: Strata, sds: Floats) -> Root:
+    """Return the approximation times the prior, given the standard deviations.
 
     The weights of each stratum are eliminated: the remaining matrix is of numbers and means only.
     """
-    n, m = where.n_shared, len(where.kind)
-    precise = sds[where.kind] ** -2.0
-    whole = np.diag(where.spread**-2.0)
+    n, m = strata.n_shared, len(strata.kind)
+    precise = sds[strata.kind] ** -2.0
+    whole = np.diag(strata.spread**-2.0)
     whole[:n, :n] += around.shared
-    whole[n:, n:] += where.n_strata * np.diag(precise)
+    whole[n:, n:] += strata.n_strata * np.diag(precise)
     cross = np.concatenate(
-        [around.cross, np.broadcast_to(-np.diag(precise), (where.n_strata, m, m))], axis=1
+        [around.cross, np.broadcast_to(-np.diag(precise), (strata.n_strata, m, m))], axis=1
     )
     inverse_own = np.linalg.inv(np.linalg.cholesky(around.own + np.diag(precise)))
     cross = inverse_own @ cross.transpose(0, 2, 1)
-    told = (inverse_own @ around.shift_own[..., None])[..., 0]
+    whitened = (inverse_own @ around.shift_own[..., None])[..., 0]
     left = whole - np.einsum("gki,gkj->ij", cross, cross)
-    shift = where.centre / where.spread**2
+    shift = strata.centre / strata.spread**2
     shift[:n] += around.shift
     inverse = np.linalg.inv(np.linalg.cholesky(left))
-    mean = inverse.T @ (inverse @ (shift - np.einsum("gki,gk->i", cross, told)))
-    own = (inverse_own.transpose(0, 2, 1) @ (told - cross @ mean)[..., None])[..., 0]
+    mean = inverse.T @ (inverse @ (shift - np.einsum("gki,gk->i", cross, whitened)))
+    own = (inverse_own.transpose(0, 2, 1) @ (whitened - cross @ mean)[..., None])[..., 0]
     return Root(mean, own, inverse, inverse_own, cross)
 
 
-def around_likelihood(log_likelihood: ByStratum, where: Strata) -> Around:
-    """Return the normal approximation at the mode for standard deviations of 1.
+def around_likelihood(log_likelihood: ByStratum, strata: Strata) -> Around:
+    """Return the normal approximation of the likelihood at the mode with standard deviations 1.
 
     The last bits of the search differ between processors, and are rounded off.
     """
-    n, m = where.n_shared, len(where.kind)
-    sds = np.ones(where.kind.max() + 1)
-    y = np.append(where.centre, np.tile(where.centre[n:], where.n_strata))
+    n, m = strata.n_shared, len(strata.kind)
+    sds = np.ones(strata.kind.max() + 1)
+    y = np.append(strata.centre, np.tile(strata.centre[n:], strata.n_strata))
     unit = np.ones(n + m)
 
     def height(y: Floats) -> float:
-        return where.log_prior(y, sds) + float(log_likelihood(where.told(y)).sum())
+        return strata.log_prior(y, sds) + float(log_likelihood(strata.arguments(y)).sum())
 
     high = height(y)
     for _ in range(_SEARCH):
-        around = _expanded(log_likelihood, where, y, unit, search=True)
-        root = rooted(around, where, sds)
+        around = _expanded(log_likelihood, strata, y, unit, search=True)
+        root = rooted(around, strata, sds)
         step = np.append(root.mean, root.mean_own) - y
         gain = 0.0
         for shorter in range(_HALVINGS):
-            there = y + step / 2.0**shorter
-            gain = height(there) - high
+            proposal = y + step / 2.0**shorter
+            gain = height(proposal) - high
             if gain > 0.0:
-                y, high = there, high + gain
+                y, high = proposal, high + gain
                 break
-        # Steps of differences must be smaller than the posterior is wide.
+        # Steps of finite differences must be smaller than the width of the posterior.
         size = np.append(np.diag(around.shared), np.diagonal(around.own, 0, 1, 2).max(axis=0))
         unit = 1.0 / np.sqrt(np.maximum(size, 1.0))
         if gain < _ENOUGH:
             break
-    finest = np.append(unit, np.tile(unit[n:], where.n_strata))
-    return _expanded(log_likelihood, where, np.round(y / finest, 2) * finest, unit)
+    finest = np.append(unit, np.tile(unit[n:], strata.n_strata))
+    return _expanded(log_likelihood, strata, np.round(y / finest, 2) * finest, unit)
 
 
 def _expanded(
-    log_likelihood: ByStratum, where: Strata, y: Floats, unit: Floats, *, search: bool = False
+    log_likelihood: ByStratum, strata: Strata, y: Floats, unit: Floats, *, search: bool = False
 ) -> Around:
-    """Return the approximation at a point, by differences in steps of .03 units.
+    """Return the approximation at a point, by finite differences with steps of .03 units.
 
     All strata are moved at once, as each has its own part of the likelihood. Directions in which
     the log likelihood curves upwards get precision 0; in a ``search`` their curvature is negated.
     """
-    n, m, g = where.n_shared, len(where.kind), where.n_strata
-    told, step = where.told(y), 0.03 * unit
+    n, m, g = strata.n_shared, len(strata.kind), strata.n_strata
+    numbers, step = strata.arguments(y), 0.03 * unit
 
     def moved(*signed: tuple[int, int]) -> Floats:
-        x = told.copy()
+        x = numbers.copy()
         for k, sign in signed:
             if k < n:
                 x[k] += sign * step[k]
@@ -276,24 +276,24 @@ def _expanded(
                 x[k::m] += sign * step[k]
         return log_likelihood(x)
 
-    here = log_likelihood(told)
+    centre = log_likelihood(numbers)
     ahead = np.array([[moved((k, sign)) for sign in (1, -1)] for k in range(n + m)])
     slope = (ahead[:, 0] - ahead[:, 1]) / (2 * step[:, None])
     curved = np.empty((g, n + m, n + m))
     for j in range(n + m):
-        curved[:, j, j] = (2 * here - ahead[j].sum(axis=0)) / step[j] ** 2
+        curved[:, j, j] = (2 * centre - ahead[j].sum(axis=0)) / step[j] ** 2
         for k in range(j):
             both = moved((j, 1), (k, 1)) + moved((j, -1), (k, -1))
-            mixed = (ahead[j].sum(axis=0) + ahead[k].sum(axis=0) - both - 2 * here) / 2
+            mixed = (ahead[j].sum(axis=0) + ahead[k].sum(axis=0) - both - 2 * centre) / 2
             curved[:, j, k] = curved[:, k, j] = mixed / (step[j] * step[k])
     size, direction = np.linalg.eigh(curved * np.outer(unit, unit))
     size = np.round(np.abs(size) if search else np.maximum(size, 0.0), 6)
     curved = (direction * size[:, None]) @ direction.transpose(0, 2, 1) / np.outer(unit, unit)
     along = (direction.transpose(0, 2, 1) @ (slope.T * unit)[..., None]) * (size > 0)[..., None]
-    told_slope = (direction @ along)[..., 0] / unit
-    own = told[n:].reshape(g, m)
-    at = np.concatenate([np.broadcast_to(told[:n], (g, n)), own], axis=1)
-    shift = (curved @ at[..., None])[..., 0] + told_slope
+    slope_there = (direction @ along)[..., 0] / unit
+    own = numbers[n:].reshape(g, m)
+    at = np.concatenate([np.broadcast_to(numbers[:n], (g, n)), own], axis=1)
+    shift = (curved @ at[..., None])[..., 0] + slope_there
     return Around(
         curved[:, :n, :n].sum(axis=0), curved[:, :n, n:], curved[:, n:, n:],
         shift[:, :n].sum(axis=0), shift[:, n:],
@@ -301,7 +301,7 @@ def _expanded(
 
 
 def draw_strata(
-    log_likelihood: ByStratum, where: Strata, around: Around, draws: int, tune: int, key: int
+    log_likelihood: ByStratum, strata: Strata, around: Around, draws: int, tune: int, key: int
 ) -> Floats:
     """Draw one chain: shared numbers, means, log standard deviations, weights, log density.
 
@@ -317,19 +317,19 @@ def draw_strata(
     >>> drawn.shape, bool(-1.0 < drawn[:, 4].mean() < drawn[:, 0].mean() < drawn[:, 2].mean() < 2)
     ((1000, 6), True)
     """
-    rng, first, n_sds = np.random.default_rng(int(key)), len(where.centre), where.kind.max() + 1
+    rng, first, n_sds = np.random.default_rng(int(key)), len(strata.centre), strata.kind.max() + 1
     log_sd = 0.5 * rng.normal(size=n_sds)
-    y, out = None, np.empty((draws, first + n_sds + where.n_strata * len(where.kind) + 1))
+    y, out = None, np.empty((draws, first + n_sds + strata.n_strata * len(strata.kind) + 1))
 
     def likelihood(y: Floats) -> float:
-        return float(log_likelihood(where.told(y)).sum())
+        return float(log_likelihood(strata.arguments(y)).sum())
 
     for step in range(-tune, _STEPS * draws):
-        y = _moved(rng, y, np.exp(log_sd), log_likelihood, where, around)
+        y = _moved(rng, y, np.exp(log_sd), log_likelihood, strata, around)
         for kind in range(n_sds):
-            _draw_sd(rng, kind, log_sd, y, likelihood, where)
+            _draw_sd(rng, kind, log_sd, y, likelihood, strata)
         if step >= 0 and step % _STEPS == _STEPS - 1:
-            density = where.log_prior(y, np.exp(log_sd)) + likelihood(y)
+            density = strata.log_prior(y, np.exp(log_sd)) + likelihood(y)
             density += sum(map(_log_prior_sd, log_sd.tolist()))
             out[step // _STEPS] = *y[:first], *log_sd, *y[first:], density
     return out
@@ -337,10 +337,10 @@ def draw_strata(
 
 def _moved(
     rng: np.random.Generator, y: Floats | None, sds: Floats, log_likelihood: ByStratum,
-    where: Strata, around: Around,
+    strata: Strata, around: Around,
 ) -> Floats:  # fmt: skip
-    """Move along ellipses for these standard deviations: in each stratum, then all together."""
-    root = rooted(around, where, sds)
+    """Move the weights of each stratum along an ellipse, then all other numbers along another."""
+    root = rooted(around, strata, sds)
     n, shape = len(root.mean), root.mean_own.shape
     first, own = rng.normal(size=n), rng.normal(size=shape)
     if y is not None:
@@ -348,10 +348,10 @@ def _moved(
         first, own = at[:n], at[n:].reshape(shape)
 
     def heights(first: Floats, own: Floats) -> Floats:
-        """Return the log density less that of the approximation: the part of each stratum."""
+        """Return each stratum's part of the log density less that of the approximation."""
         y = root.place(WIDER * np.append(first, own))
-        apart = (where.own(y) - y[where.n_shared : n]) / sds[where.kind]
-        return log_likelihood(where.told(y)) + 0.5 * np.sum(own**2 - apart**2, axis=1)
+        apart = (strata.own(y) - y[strata.n_shared : n]) / sds[strata.kind]
+        return log_likelihood(strata.arguments(y)) + 0.5 * np.sum(own**2 - apart**2, axis=1)
 
     for _ in range(_HALVINGS if y is None else 0):  # halve a start that is too far out
         if np.isfinite(heights(first, own)).all():
@@ -360,7 +360,7 @@ def _moved(
     own = _elliptical_each(rng, own, lambda own: heights(first, own))
 
     def height(first: Floats) -> float:
-        away = (root.place(WIDER * np.append(first, own))[:n] - where.centre) / where.spread
+        away = (root.place(WIDER * np.append(first, own))[:n] - strata.centre) / strata.spread
         return float(heights(first, own).sum() + 0.5 * (first @ first - away @ away))
 
     return root.place(WIDER * np.append(elliptical(rng, first, height)[0], own))
@@ -377,8 +377,8 @@ def _elliptical_each(
     low, top = angle - 2 * math.pi, angle.copy()
     out, waiting = at, np.ones(len(at), dtype=np.bool_)
     while waiting.any():
-        there = np.cos(angle)[:, np.newaxis] * at + np.sin(angle)[:, np.newaxis] * aside
-        out = np.where(waiting[:, np.newaxis], there, out)
+        proposal = np.cos(angle)[:, np.newaxis] * at + np.sin(angle)[:, np.newaxis] * aside
+        out = np.where(waiting[:, np.newaxis], proposal, out)
         waiting &= heights(out) <= level
         low, top = np.where(angle < 0, angle, low), np.where(angle < 0, top, angle)
         angle = np.where(waiting, rng.uniform(low, top), angle)
@@ -387,13 +387,13 @@ def _elliptical_each(
 
 def _draw_sd(
     rng: np.random.Generator, kind: int, log_sd: Floats, y: Floats, likelihood: Density,
-    where: Strata,
+    strata: Strata,
 ) -> None:  # fmt: skip
     """Draw a standard deviation given the weights, then given the standardised weights."""
-    first = len(where.centre)
-    each = np.flatnonzero(where.kind == kind)
-    places = first + len(where.kind) * np.arange(where.n_strata)[:, np.newaxis] + each
-    mean = y[where.n_shared + each]
+    first = len(strata.centre)
+    each = np.flatnonzero(strata.kind == kind)
+    places = first + len(strata.kind) * np.arange(strata.n_strata)[:, np.newaxis] + each
+    mean = y[strata.n_shared + each]
     apart = y[places] - mean
     squares, n = float(np.sum(apart**2)), apart.size
 
@@ -425,7 +425,7 @@ def sliced(rng: np.random.Generator, x: float, log_density: Callable[[float], fl
     while log_density(high) > level:
         high += 1.0
     while True:
-        there = rng.uniform(low, high)
-        if log_density(there) > level:
-            return there
-        low, high = (there, high) if there < x else (low, there)
+        proposal = rng.uniform(low, high)
+        if log_density(proposal) > level:
+            return proposal
+        low, high = (proposal, high) if proposal < x else (low, proposal)

@@ -6,10 +6,11 @@ label is y with probability :math:`R_{mzy}` if z is true. After n further labels
 
 .. math:: \sum_c \max_z \frac{1}{M} \sum_m T_{mz} \binom{n}{c} \prod_y R_{mzy}^{c_y}
 
-The mean over draws is inside the maximum, because the true draw is unknown.
+The mean over draws is inside the maximum, because the true parameters are unknown.
 
-Equal skill, all errors alike (Lehner 2015): with N labels an annotator is right with probability p
-and gives each wrong label with probability (1 - p) / (N - 1). Two annotators agree with probability
+Annotators of equal skill whose errors are evenly spread (Lehner 2015, whose equations are cited
+below): with N labels an annotator is right with probability p and gives each wrong label with
+probability (1 - p) / (N - 1). Two annotators agree with probability
 p^2 + (1 - p)^2 / (N - 1). Items with the same counts of labels (`votes`) have the same posterior of
 the truth.
 """
@@ -30,7 +31,7 @@ from dissensus.kernels.types import Flags, Floats, Ints
 from dissensus.kernels.votes import Votes
 
 CELLS: Final = 4_000_000
-"""Numbers held at a time."""
+"""Largest number of elements of an array in memory."""
 
 
 def n_counts(n_labels: int, further: int) -> int:
@@ -40,13 +41,13 @@ def n_counts(n_labels: int, further: int) -> int:
 
 def counts_of(n_labels: int, further: int) -> Ints:
     """Return all counts of further labels (count, label)."""
-    found = np.zeros((1, 0), dtype=np.int64)
+    counts = np.zeros((1, 0), dtype=np.int64)
     for _ in range(n_labels - 1):
-        left = further - found.sum(axis=1)
-        row = np.repeat(np.arange(len(found)), left + 1)
+        left = further - counts.sum(axis=1)
+        row = np.repeat(np.arange(len(counts)), left + 1)
         last = np.arange(len(row)) - np.repeat(np.cumsum(left + 1) - left - 1, left + 1)
-        found = np.concatenate([found[row], last[:, None]], axis=1)
-    return np.concatenate([found, further - found.sum(axis=1, keepdims=True)], axis=1)
+        counts = np.concatenate([counts[row], last[:, None]], axis=1)
+    return np.concatenate([counts, further - counts.sum(axis=1, keepdims=True)], axis=1)
 
 
 def orders(counts: Ints) -> Floats:
@@ -56,23 +57,23 @@ def orders(counts: Ints) -> Floats:
 
 
 def right_after(truth: Floats, response: Floats, further: int) -> Floats:
-    """Return the probability that the most plausible label is true after further labels (item).
+    """Return the probability that the most probable label is true after further labels (item).
 
     ``truth`` (draw, item, label): probabilities of the true label.
     ``response`` (draw, label, response): probabilities of a further label, given the true one.
     """
     n_draws, n_items, n_labels = truth.shape
-    every = counts_of(n_labels, further)
+    all_counts = counts_of(n_labels, further)
     by_label = np.ascontiguousarray(truth.transpose(2, 1, 0))  # (label, item, draw)
     out = np.zeros(n_items)
     step = max(1, CELLS // (n_labels * max(n_draws, n_items)))
-    for first in range(0, len(every), step):
-        counts = every[first : first + step]
-        said = np.ones((n_labels, n_draws, len(counts)))
+    for first in range(0, len(all_counts), step):
+        counts = all_counts[first : first + step]
+        likelihood = np.ones((n_labels, n_draws, len(counts)))
         for y in range(n_labels):
-            said *= response[:, :, y].T[:, :, None] ** counts[:, y]
-        both = by_label @ said  # (label, item, count)
-        out += both.max(axis=0) @ orders(counts)
+            likelihood *= response[:, :, y].T[:, :, None] ** counts[:, y]
+        joint = by_label @ likelihood  # (label, item, count)
+        out += joint.max(axis=0) @ orders(counts)
     return out / n_draws
 
 
@@ -85,12 +86,12 @@ def right_after_alike(truth: Floats, accuracy: Floats, further: int) -> Floats:
     for k in range(further + 1):
         odds = accuracy**k * wrong ** (further - k)
         named[:, :, k] = np.einsum("miz,mi->iz", truth, odds)
-    every, out = counts_of(n_labels, further), np.zeros(n_items)
+    all_counts, out = counts_of(n_labels, further), np.zeros(n_items)
     step = max(1, CELLS // (n_labels * n_items))
-    for first in range(0, len(every), step):
-        counts = every[first : first + step]
-        both = named[:, np.arange(n_labels), counts]  # (item, count, label)
-        out += both.max(axis=2) @ orders(counts)
+    for first in range(0, len(all_counts), step):
+        counts = all_counts[first : first + step]
+        joint = named[:, np.arange(n_labels), counts]  # (item, count, label)
+        out += joint.max(axis=2) @ orders(counts)
     return out / n_draws
 
 
@@ -102,14 +103,14 @@ def leading_after(plausibility: Floats, further: int) -> Floats:
     n_draws, n_items, n_labels = plausibility.shape
     leads = plausibility.argmax(axis=2).T[:, None, :] == np.arange(n_labels)[:, None]
     leads = leads.astype(np.float64)  # (item, label, draw)
-    every, out = counts_of(n_labels, further), np.zeros(n_items)
+    all_counts, out = counts_of(n_labels, further), np.zeros(n_items)
     step = max(1, CELLS // (n_draws * n_items))
-    for first in range(0, len(every), step):
-        counts = every[first : first + step]
-        said = np.ones((n_items, n_draws, len(counts)))
+    for first in range(0, len(all_counts), step):
+        counts = all_counts[first : first + step]
+        likelihood = np.ones((n_items, n_draws, len(counts)))
         for y in range(n_labels):
-            said *= plausibility[:, :, y].T[:, :, None] ** counts[:, y]
-        out += (leads @ said).max(axis=1) @ orders(counts)  # (item, label, count)
+            likelihood *= plausibility[:, :, y].T[:, :, None] ** counts[:, y]
+        out += (leads @ likelihood).max(axis=1) @ orders(counts)  # (item, label, count)
     return out / n_draws
 
 
@@ -118,16 +119,16 @@ _ROUNDING = 1e-12
 
 
 def stepped_up(reliability: npt.ArrayLike, labels: npt.ArrayLike) -> Floats:
-    """Return the reliability of the mean of n labels.
+    """Return the reliability of the mean of n labels (Spearman-Brown formula).
 
     NaN where it does not exist: if r < 0, at most 1 - 1/r labels can all have correlation r.
     """
-    one, k = (np.asarray(values, dtype=np.float64) for values in (reliability, labels))
-    below = (k - 1) * one + 1
-    found = k * one / np.where(below > 0, below, np.nan)
-    beyond = np.abs(found) - 1
+    single, k = (np.asarray(values, dtype=np.float64) for values in (reliability, labels))
+    below = (k - 1) * single + 1
+    of_mean = k * single / np.where(below > 0, below, np.nan)
+    beyond = np.abs(of_mean) - 1
     rounded = (beyond > 0) & (beyond <= _ROUNDING)  # a result must not be below -1 by rounding
-    return np.asarray(np.where(rounded, np.sign(found), found))
+    return np.asarray(np.where(rounded, np.sign(of_mean), of_mean))
 
 
 def labels_needed(reliability: npt.ArrayLike, target: float) -> Floats:
@@ -135,28 +136,28 @@ def labels_needed(reliability: npt.ArrayLike, target: float) -> Floats:
 
     Infinity where the reliability of one label is 0 or negative.
     """
-    one = np.asarray(reliability, dtype=np.float64)
-    some = one > 0
+    single = np.asarray(reliability, dtype=np.float64)
+    positive = single > 0
     with np.errstate(over="ignore"):  # 1e-320 needs more labels than a float can hold
-        exact = target * (1 - one) / (np.where(some, one, 1.0) * (1 - target))
+        exact = target * (1 - single) / (np.where(positive, single, 1.0) * (1 - target))
     count = np.maximum(np.ceil(exact), 1.0)
     # Rounding of the quotient may change the result by 1: the formula itself decides.
     fewer = np.maximum(count - 1, 1.0)
-    count = np.where(_reached(one, fewer, target), fewer, count)
-    count = np.where(_reached(one, count, target), count, count + 1)
-    return np.asarray(np.where(np.isnan(one), np.nan, np.where(some, count, np.inf)))
+    count = np.where(_reached(single, fewer, target), fewer, count)
+    count = np.where(_reached(single, count, target), count, count + 1)
+    return np.asarray(np.where(np.isnan(single), np.nan, np.where(positive, count, np.inf)))
 
 
 def _reached(reliability: Floats, labels: Floats, target: float) -> Flags:
     with np.errstate(invalid="ignore", over="ignore"):  # infinitely many
-        found = stepped_up(reliability, labels)
-    return np.asarray(found >= target * (1 - _ROUNDING))
+        of_mean = stepped_up(reliability, labels)
+    return np.asarray(of_mean >= target * (1 - _ROUNDING))
 
 
 BINS: Final = 10
 """(0, .1], (.1, .2], ..., (.9, 1]: bins of the probability of the most plausible label."""
 EDGE: Final = 1e-9
-"""In widths of a bin: a probability this close above an edge belongs to the bin below."""
+"""Tolerance in bin widths: a probability this little above an edge belongs to the bin below."""
 PROBABILITY, ITEMS, AGREEMENT = range(3)
 """Sums of each bin: probability of the leading label, items, items where the system agrees."""
 
@@ -176,17 +177,20 @@ class Answers(NamedTuple):
 def _log_joint(
     label: Ints, times: Ints, accuracy: float, log_prior: Floats, out: Floats
 ) -> tuple[float, float]:
-    """Write log probabilities of truth and labels (label); return their largest and log total."""
+    """Write the log joint probability of each true label (label) and the given labels.
+
+    Returns the largest of them, and the logarithm of the sum of the probabilities.
+    """
     n = len(out)
-    given = 0
+    n_given = 0
     for e in range(len(times)):
-        given += times[e]
+        n_given += times[e]
     right = math.log(accuracy)
     wrong = math.log((1.0 - accuracy) / (n - 1.0)) if accuracy < 1.0 else -math.inf
     for k in range(n):
-        out[k] = log_prior[k] + (given * wrong if given else 0.0)
+        out[k] = log_prior[k] + (n_given * wrong if n_given else 0.0)
     for e in range(len(label)):
-        missed = given - times[e]
+        missed = n_given - times[e]
         out[label[e]] = log_prior[label[e]] + times[e] * right + (missed * wrong if missed else 0.0)
     most, total = -math.inf, 0.0
     for k in range(n):
@@ -212,8 +216,8 @@ def _truth(start: Ints, label: Ints, times: Ints, accuracy: float, log_prior: Fl
 def truth_probabilities(votes: Votes, accuracy: float, prevalence: Floats) -> Floats:
     """Return the probability that each label is the true one (pattern, label).
 
-    ``votes`` are of one respondent. ``accuracy`` is at least one over the number of labels; where
-    it is 1 and annotators contradict each other, the result is NaN.
+    ``votes`` are not separated by annotator: they are of one respondent. ``accuracy`` is at least
+    one over the number of labels; if it is 1 and labels contradict each other, the result is NaN.
 
     >>> votes = Votes(np.array([0, 2]), np.zeros(2, int), np.array([0, 1]), np.array([2, 1]), None)
     >>> truth_probabilities(votes, 0.75, np.array([0.5, 0.5]))
@@ -284,7 +288,7 @@ def binned_answers(
     prevalence: Floats,
     n_systems: int,
 ) -> Floats:
-    """Sort the answers of systems by the probability of the label that leads.
+    """Sum the answers of systems in bins of the probability of the leading label.
 
     ``weights`` (set of weights, entry of answers): number of items of each answer.
     ``accuracy`` (set of weights), ``prevalence`` (set of weights, label): NaN where unknown.
@@ -299,14 +303,14 @@ def binned_answers(
 
 
 NOTHING: Final = 1e-12
-"""Values this close to those of guesses count as equal to them: sums are rounded."""
+"""Rounding error: values this close to those of guessing count as equal to them."""
 
 
 def accuracy_from(disagreement: Floats, n_labels: int) -> Floats:
     """Return the accuracy at which two annotators have this rate of disagreement, by Eq. 2.
 
-    Of the two solutions the one above guessing. If annotators disagree as often as guesses would,
-    or more often, the result is the accuracy of guesses, 1/N.
+    Of the two solutions, the one above guessing is returned. If annotators disagree as often as
+    guesses would, or more often, the result is the accuracy of guesses, 1/N.
 
     >>> accuracy_from(np.array([0.0, 40 / 60, 0.9]), 4)
     array([1.  , 0.5 , 0.25])
@@ -329,7 +333,8 @@ def guessed(accuracy: Floats, n_labels: int) -> Flags:
 def base_rates(share: Floats, accuracy: Floats) -> Floats:
     """Return the prevalence of each true label (..., label), by Eq. 5.
 
-    Clipped to [0, 1] and divided by their sum. Undefined for an accuracy (...) of 1/N.
+    Values are clipped to [0, 1] and divided by their sum. They are undefined for an ``accuracy``
+    (...) of 1/N.
 
     >>> base_rates(np.array([11, 10, 10, 9]) / 40, np.array(0.5))
     array([0.325, 0.25 , 0.25 , 0.175])
@@ -343,7 +348,8 @@ def base_rates(share: Floats, accuracy: Floats) -> Floats:
 def corrected_agreement(agreement: Floats, probability: Floats, n_labels: int) -> Floats:
     """Return the accuracy of a system from its agreement with labels, by Eq. 7.
 
-    ``probability`` is the probability that a label is right. Clipped to [0, 1]; undefined for 1/N.
+    ``probability`` is the probability that a label is right. The result is clipped to [0, 1]; it is
+    undefined for a probability of 1/N.
 
     >>> corrected_agreement(np.array([0.5, 0.0]), np.array([0.75, 0.6]), 4)
     array([0.625, 0.   ])
@@ -353,19 +359,19 @@ def corrected_agreement(agreement: Floats, probability: Floats, n_labels: int) -
 
 
 def accuracy_from_rho(rho: npt.ArrayLike, genuine: float) -> Floats:
-    """Return p where two annotators agree and are right with probability p^2.
+    """Return the accuracy p of annotators, if both of a pair are right with probability p^2.
 
-    The share of pairs that agree, times the probability that agreeing pairs are right, is the share
-    of pairs in which both are right. ``genuine`` is the chance that a label was not a guess; it is
-    squared for a pair. NaN where p would be above 1.
+    ``rho`` is the share of pairs that agree, times the probability that agreeing pairs are right:
+    the share of pairs in which both are right. ``genuine`` is the probability that a label is not a
+    guess; it is squared for a pair. The result is NaN where p would be above 1.
     """
     return _within(np.sqrt(np.asarray(rho, dtype=np.float64)) / genuine)
 
 
 def accuracy_from_concordance(concordance: npt.ArrayLike, genuine: float, n_labels: int) -> Floats:
-    """Return p where two annotators agree, right or wrong, with p^2 + (1 - p)^2 / (L - 1).
+    """Return the accuracy p at which two annotators agree with p^2 + (1 - p)^2 / (L - 1).
 
-    Of the two solutions, the larger one, at least 1 / L. NaN without a solution.
+    Of the two solutions, the larger one is returned, which is at least 1 / L; NaN if there is none.
     """
     agreement = np.asarray(concordance, dtype=np.float64) / genuine**2
     beyond = (n_labels - 1) * (n_labels * agreement - 1)

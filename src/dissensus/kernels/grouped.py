@@ -28,7 +28,7 @@ class Grouped(NamedTuple):
     """(row): place in the order after the last row of the same item and annotator."""
     share: Floats
     """(row): one over the number of labels the annotator gave the item, in the order."""
-    voices: Ints
+    n_annotators: Ints
     """(item): number of annotators of the item."""
 
 
@@ -41,33 +41,36 @@ def _by_item(item: Ints, annotator: Ints, n_items: int) -> tuple[Ints, Ints, Int
     for i in range(n_items):
         start[i + 1] += start[i]
     place = start[:-1].copy()
-    order, who = np.empty(len(item), dtype=np.int64), np.empty(len(item), dtype=np.int64)
+    order, sorted_annotator = (
+        np.empty(len(item), dtype=np.int64),
+        np.empty(len(item), dtype=np.int64),
+    )
     for row in range(len(item)):
         to = place[item[row]]
-        order[to], who[to] = row, annotator[row]
+        order[to], sorted_annotator[to] = row, annotator[row]
         place[item[row]] = to + 1
-    return start, order, who
+    return start, order, sorted_annotator
 
 
 @kernel
 def _grouped(item: Ints, annotator: Ints, n_items: int) -> tuple[Ints, Ints, Ints, Floats, Ints]:
-    start, order, who = _by_item(item, annotator, n_items)
+    start, order, sorted_annotator = _by_item(item, annotator, n_items)
     own = np.empty(len(item), dtype=np.int64)
     share = np.empty(len(item))
-    voices = np.zeros(n_items, dtype=np.int64)
+    n_annotators = np.zeros(n_items, dtype=np.int64)
     for i in range(n_items):
         first, last = start[i], start[i + 1]
-        sort_with(who, order, first, last)
+        sort_with(sorted_annotator, order, first, last)
         while first < last:
             end = first + 1
-            while end < last and who[end] == who[first]:
+            while end < last and sorted_annotator[end] == sorted_annotator[first]:
                 end += 1
             for row in range(first, end):
                 own[row] = end
                 share[row] = 1.0 / (end - first)
-            voices[i] += 1
+            n_annotators[i] += 1
             first = end
-    return start, order, own, share, voices
+    return start, order, own, share, n_annotators
 
 
 def grouped(
@@ -84,8 +87,8 @@ def grouped(
 class Moments(NamedTuple):
     """Sums over the annotators of an item; an annotator's own labels are averaged first.
 
-    They are sums of differences from one of the item's own numbers. Around any other centre, the
-    differences of annotators would be small differences of large sums.
+    One of the item's own numbers, the centre, is subtracted first. Otherwise differences between
+    annotators could be small differences of large sums, and lost to rounding.
     """
 
     centre: Floats
@@ -99,31 +102,31 @@ class Moments(NamedTuple):
 
 
 @inner
-def _nearest_to_mean(given: Floats) -> float:
+def _nearest_to_mean(numbers: Floats) -> float:
     """Return the number nearest to the mean; equal numbers differ from it by exactly 0."""
     mean = 0.0
-    for value in given:
-        mean += (value - given[0]) / len(given)
-    nearest = given[0]
-    for value in given:
-        if abs(value - given[0] - mean) < abs(nearest - given[0] - mean):
+    for value in numbers:
+        mean += (value - numbers[0]) / len(numbers)
+    nearest = numbers[0]
+    for value in numbers:
+        if abs(value - numbers[0] - mean) < abs(nearest - numbers[0] - mean):
             nearest = value
     return nearest
 
 
 @kernel
-def _moments(start: Ints, own: Ints, given: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _moments(start: Ints, own: Ints, numbers: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     n_items = len(start) - 1
     total, squares, squared_means = np.zeros(n_items), np.zeros(n_items), np.zeros(n_items)
     centre = np.zeros(n_items)
     for i in range(n_items):
         place = start[i]
         if place < start[i + 1]:
-            centre[i] = _nearest_to_mean(given[place : start[i + 1]])
+            centre[i] = _nearest_to_mean(numbers[place : start[i + 1]])
         while place < start[i + 1]:
             mean, square, run = 0.0, 0.0, own[place] - place
-            for one in range(place, own[place]):
-                value = given[one] - centre[i]
+            for row in range(place, own[place]):
+                value = numbers[row] - centre[i]
                 mean += value
                 square += value * value
             mean /= run
@@ -139,18 +142,18 @@ def moments(rows: Grouped, values: Floats) -> Moments:
     return Moments(*_moments(rows.start, rows.own, values[rows.order]))
 
 
-def around(found: Moments, voices: Ints, centre: float) -> tuple[Floats, Floats]:
+def around(sums: Moments, n_annotators: Ints, centre: float) -> tuple[Floats, Floats]:
     """Return the sums of means and of mean squares (item) around one centre for all items."""
-    step = np.where(voices > 0, found.centre - centre, 0.0)
-    total = found.total + voices * step
-    return total, found.squares + step * (found.total + total)
+    step = np.where(n_annotators > 0, sums.centre - centre, 0.0)
+    total = sums.total + n_annotators * step
+    return total, sums.squares + step * (sums.total + total)
 
 
 def centre_of(values: Floats) -> float:
     """Return the median of the given numbers, the lower one of two in the middle.
 
-    It is one of the numbers, so that equal numbers are exactly 0 around it. The number nearest to
-    the mean would not do: weights may leave out an extreme number that shifted the mean.
+    It is one of the numbers, so that equal numbers minus the centre are exactly 0. The number
+    nearest to the mean is not used: weights may leave out an extreme number that shifted the mean.
     """
     if len(values) == 0:
         return 0.0
@@ -158,13 +161,13 @@ def centre_of(values: Floats) -> float:
     return float(np.partition(values, middle)[middle])
 
 
-def squared_pairs(found: Moments, voices: Ints) -> Floats:
+def squared_pairs(sums: Moments, n_annotators: Ints) -> Floats:
     r"""Sum squared differences over ordered pairs of different annotators, by item.
 
     :math:`\psi = (\bar y - \bar y')^2 + s^2 + s'^2` (Lovchinsky et al. 2020, appendix B), summed.
     """
-    between = found.total**2 - found.squared_means
-    return 2.0 * ((voices - 1.0) * found.squares - between)
+    between = sums.total**2 - sums.squared_means
+    return 2.0 * ((n_annotators - 1.0) * sums.squares - between)
 
 
 class LabelShares(NamedTuple):
@@ -181,35 +184,35 @@ class LabelShares(NamedTuple):
     amount: Floats
     """(entry): number of annotators who gave the label; one of n labels counts 1/n."""
     agreement: Floats
-    r"""(item): :math:`\sum_{r \neq s} \sum_k q_{rk} q_{sk}`, agreeing ordered pairs."""
+    r"""(item): :math:`\sum_{r \neq s} \sum_k q_{rk} q_{sk}`, ordered pairs that agree."""
     own: Floats
-    r"""(item): :math:`\sum_r \sum_k q_{rk}^2`: the number of annotators without repeats."""
+    r"""(item): :math:`\sum_r \sum_k q_{rk}^2`, the number of annotators if no label is repeated."""
 
 
 @inner
-def _own_squares(said: Ints, first: int, last: int, times: Ints) -> float:
+def _own_squares(row_code: Ints, first: int, last: int, times: Ints) -> float:
     """Sum the squared shares of one annotator's labels of one item; ``times`` is zeros (label)."""
     total = 0
     for row in range(first, last):
-        times[said[row]] += 1
+        times[row_code[row]] += 1
     for row in range(first, last):
-        total += times[said[row]] * times[said[row]]
-        times[said[row]] = 0
+        total += times[row_code[row]] * times[row_code[row]]
+        times[row_code[row]] = 0
     return total / (last - first) ** 2
 
 
 @kernel
 def _label_shares(
-    start: Ints, own: Ints, share: Floats, said: Ints, n_labels: int
+    start: Ints, own: Ints, share: Floats, row_code: Ints, n_labels: int
 ) -> tuple[Ints, Ints, Floats, Floats, Floats]:
     n_items = len(start) - 1
-    where = np.empty(n_labels, dtype=np.int64)  # place of a label's entry in this item, if any
+    entry_of = np.empty(n_labels, dtype=np.int64)  # place of a label's entry in this item, if any
     for k in range(n_labels):
-        where[k] = -1
+        entry_of[k] = -1
     times = np.zeros(n_labels, dtype=np.int64)
     starts = np.zeros(n_items + 1, dtype=np.int64)
-    label = np.empty(len(said), dtype=np.int64)
-    amount = np.empty(len(said))
+    label = np.empty(len(row_code), dtype=np.int64)
+    amount = np.empty(len(row_code))
     agreement, alone = np.zeros(n_items), np.zeros(n_items)
     n = 0
     for i in range(n_items):
@@ -218,13 +221,13 @@ def _label_shares(
             if own[place] == place + 1:
                 squares += 1.0
             else:
-                squares += _own_squares(said, place, own[place], times)
+                squares += _own_squares(row_code, place, own[place], times)
             for row in range(place, own[place]):
-                code = said[row]
-                # No branch, which a processor could not predict.
-                new = where[code] < begin
-                entry = n if new else where[code]
-                where[code], label[entry] = entry, code
+                code = row_code[row]
+                # Without a branch: processors could not predict it.
+                new = entry_of[code] < begin
+                entry = n if new else entry_of[code]
+                entry_of[code], label[entry] = entry, code
                 amount[entry] = share[row] + (0.0 if new else amount[entry])
                 n += new
             place = own[place]
@@ -237,14 +240,16 @@ def _label_shares(
 
 def label_shares(rows: Grouped, codes: npt.NDArray[np.integer], n_labels: int) -> LabelShares:
     """Count labels by item, in linear time; codes (row) are in the order of the data."""
-    said = codes.astype(np.int64, copy=False)[rows.order]
-    return LabelShares(*_label_shares(rows.start, rows.own, rows.share, said, n_labels))
+    row_code = codes.astype(np.int64, copy=False)[rows.order]
+    return LabelShares(*_label_shares(rows.start, rows.own, rows.share, row_code, n_labels))
 
 
 def matched(draws: Floats, sets: Floats, rng: np.random.Generator) -> Ints:
-    """Return for each set the draw of the same rank; no draw is used twice before all are used.
+    """Return for each set of weights the draw of the same rank.
 
-    Among all pairings, this one maximises the variance of the sum. Ties are paired at random.
+    ``draws`` and ``sets`` are a number of each draw and of each set of weights. No draw is used
+    twice before all are used. Of all pairings, this one maximises the variance of the sum of the
+    two numbers. Ties are paired at random.
     """
     of_draws, of_sets = _ascending(draws, rng), _ascending(sets, rng)
     out = np.empty(len(sets), dtype=np.int64)

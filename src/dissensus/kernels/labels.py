@@ -18,22 +18,22 @@ TOLERANCE: Final = 1e-9
 
 
 @kernel
-def amounts_at(start: Ints, label: Ints, amount: Floats, said: Ints, n_labels: int) -> Floats:
+def amounts_at(start: Ints, label: Ints, amount: Floats, answers: Ints, n_labels: int) -> Floats:
     """Look up the amount (entry) of each system's label (item, system).
 
     ``start`` and ``label`` are those of `LabelShares`. Codes outside 0 to ``n_labels - 1`` have the
     amount 0.
     """
-    here = np.zeros(n_labels)
-    out = np.zeros(said.shape)
+    amount_of = np.zeros(n_labels)
+    out = np.zeros(answers.shape)
     for i in range(len(start) - 1):
         for entry in range(start[i], start[i + 1]):
-            here[label[entry]] = amount[entry]
-        for s in range(said.shape[1]):
-            if 0 <= said[i, s] < n_labels:
-                out[i, s] = here[said[i, s]]
+            amount_of[label[entry]] = amount[entry]
+        for s in range(answers.shape[1]):
+            if 0 <= answers[i, s] < n_labels:
+                out[i, s] = amount_of[answers[i, s]]
         for entry in range(start[i], start[i + 1]):
-            here[label[entry]] = 0.0
+            amount_of[label[entry]] = 0.0
     return out
 
 
@@ -62,8 +62,8 @@ MOST: Final = 100_000_000
 class LabelPairs(NamedTuple):
     r"""Pairs a < b of labels by item, with :math:`\sum_{r \neq s} q_{ra} q_{sb} + q_{rb} q_{sa}`.
 
-    Any disagreement of the annotators of an item is the sum over its pairs of the amount times
-    the distance of the two labels. A pair may occur several times; its amounts are added.
+    For any distance, the disagreement of an item's annotators is the sum over these pairs of the
+    amount times the distance of the two labels. A pair may occur several times; amounts are added.
     """
 
     start: Ints
@@ -104,11 +104,11 @@ def _label_pairs(
                 cell[n] = min(label[a], label[b]) * n_labels + max(label[a], label[b])
                 weight[n] = 2.0 * scale[i] * amount[a] * amount[b]
                 n += 1
-        for one in range(start[i], start[i + 1]):
-            for two in range(one + 1, own[one]):  # not a pair: the same annotator
-                a, b = codes[order[one]], codes[order[two]]
+        for row in range(start[i], start[i + 1]):
+            for other_row in range(row + 1, own[row]):  # not a pair: the same annotator
+                a, b = codes[order[row]], codes[order[other_row]]
                 cell[n] = min(a, b) * n_labels + max(a, b)
-                weight[n] = -2.0 * scale[i] * share[one] * share[two] if a != b else 0.0
+                weight[n] = -2.0 * scale[i] * share[row] * share[other_row] if a != b else 0.0
                 n += 1
     return cell, weight
 
@@ -131,16 +131,16 @@ def label_pairs(
             hint="Round the numbers, or use a distance that needs no list of pairs: nominal, "
             "interval (squared) or absolute",
         )
-    found = _label_pairs(
+    entries = _label_pairs(
         begin, shares.start, shares.label, shares.amount, rows.start, rows.order, rows.own,
         rows.share, codes.astype(np.int64, copy=False), scale, n_labels,
     )  # fmt: skip
-    return LabelPairs(begin, *found)
+    return LabelPairs(begin, *entries)
 
 
 @inner
 def _ordered(total: Floats, group: Ints, size: Ints, score: Floats) -> None:
-    """Group tied totals in falling order; write the group of each, and the sizes and scores."""
+    """Group tied totals, largest first; write the group of each, and each group's size, score."""
     _, order = falling_with_order(total[: len(group)])
     n = -1
     for entry in order:
@@ -155,15 +155,16 @@ def _ordered(total: Floats, group: Ints, size: Ints, score: Floats) -> None:
 def _named(
     entry: Ints, own: Floats, total: Floats, group: Ints, size: Ints, score: Floats, mine: Ints
 ) -> tuple[int, int]:
-    """Count the leading labels of the other annotators, and those that the annotator names.
+    """Count the leading labels of the other annotators, and how many of these the annotator names.
 
-    The annotator's own amounts are subtracted. Among labels that the annotator did not name, the
-    highest group is compared. At most one group more than the annotator's labels is searched.
+    The annotator's own amounts are subtracted. Of the labels that the annotator did not name, only
+    those of the highest group can lead. The search for this group passes only groups whose labels
+    the annotator has all named.
     """
     best = 0.0
-    for one in entry:
-        mine[group[one]] += 1
-        best = max(best, total[one] - own[one])
+    for place in entry:
+        mine[group[place]] += 1
+        best = max(best, total[place] - own[place])
     top = 0
     while top < len(size) and size[top] > 0 and mine[top] == size[top]:
         top += 1
@@ -171,21 +172,21 @@ def _named(
     bound = max(best, rest) * (1.0 - TOLERANCE)
     leading = size[top] - mine[top] if rest > 0.0 and rest >= bound else 0
     named = 0
-    for one in entry:
-        mine[group[one]] = 0
-        named += total[one] - own[one] >= bound
+    for place in entry:
+        mine[group[place]] = 0
+        named += total[place] - own[place] >= bound
     return leading + named, named
 
 
 @kernel
 def _leading_label_named(
-    start: Ints, end_of: Ints, weight: Floats, said: Ints, any_tied: bool, where: Ints,
+    start: Ints, end_of: Ints, weight: Floats, row_code: Ints, any_tied: bool, place_of: Ints,
     stamp: Ints, out: Floats, each: Floats,
 ) -> None:  # fmt: skip
     """Write the means by item, and each annotator's credit at their first row of an item.
 
-    `where` (label) is the place of a label's entry in the item, -1 without one. `stamp` (label) is
-    the first row of the last annotator who named the label.
+    `place_of` (label) is the place of a label's entry in the item, -1 without one. `stamp` (label)
+    is the first row of the last annotator who named the label.
     """
     for i in range(len(start) - 1):
         first, last = start[i], start[i + 1]
@@ -193,32 +194,32 @@ def _leading_label_named(
             continue
         total, n = np.zeros(last - first), 0
         for row in range(first, last):
-            if where[said[row]] < 0:
-                where[said[row]] = n
+            if place_of[row_code[row]] < 0:
+                place_of[row_code[row]] = n
                 n += 1
-            total[where[said[row]]] += weight[row]
+            total[place_of[row_code[row]]] += weight[row]
         group, size = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         score, mine = np.empty(n), np.zeros(n, dtype=np.int64)
         _ordered(total, group, size, score)
         entry, own, begin = np.empty(n, dtype=np.int64), np.zeros(n), first
-        credit, voices = 0.0, 0
+        credit, n_annotators = 0.0, 0
         while begin < last:
             distinct = 0
             for row in range(begin, end_of[begin]):
-                one = where[said[row]]
-                if stamp[said[row]] != begin:
-                    stamp[said[row]], entry[distinct], own[one] = begin, one, 0.0
+                place = place_of[row_code[row]]
+                if stamp[row_code[row]] != begin:
+                    stamp[row_code[row]], entry[distinct], own[place] = begin, place, 0.0
                     distinct += 1
-                own[one] += weight[row]
+                own[place] += weight[row]
             chosen = entry[:distinct]
             leading, named = _named(chosen, own, total, group, size, score, mine)
             each[begin] = min(named, 1) if any_tied else named / leading
             credit += each[begin]
-            voices += 1
+            n_annotators += 1
             begin = end_of[begin]
-        out[i] = credit / voices
+        out[i] = credit / n_annotators
         for row in range(first, last):
-            where[said[row]] = -1
+            place_of[row_code[row]] = -1
 
 
 def leading_label_named(
@@ -232,21 +233,21 @@ def leading_label_named(
 
     ``weight`` (row): the amount > 0 that a row adds to its label's score.
     ``codes`` (row): label codes. Both are in the order of the data.
-    ``any_tied``: whether naming one of several leaders counts in full; else its share counts.
-    Returns the share of annotators (item), NaN with fewer than two; and the credit of each
-    annotator (row), in the order of ``rows``, at the annotator's first row of an item, NaN
-    elsewhere and where no other annotator gave a label.
+    ``any_tied``: whether naming one of n leaders counts as 1; if not, it counts as 1/n.
+    Returns two arrays. The first (item) is the share of annotators, NaN with fewer than two. The
+    second (row, in the order of ``rows``) is the credit of each annotator, at the annotator's first
+    row of an item; it is NaN in other rows, and where no other annotator gave a label.
 
     >>> from dissensus.kernels.grouped import grouped
     >>> rows = grouped(np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]), 2)
     >>> leading_label_named(rows, np.ones(4), np.array([1, 1, 0, 1]), 2)[1]
     array([0.5, 0.5, 0. , nan])
     """
-    said = codes.astype(np.int64, copy=False)[rows.order]
-    out, each = np.full(len(rows.start) - 1, np.nan), np.full(len(said), np.nan)
-    where, stamp = np.full(n_labels, -1), np.full(n_labels, -1)
+    row_code = codes.astype(np.int64, copy=False)[rows.order]
+    out, each = np.full(len(rows.start) - 1, np.nan), np.full(len(row_code), np.nan)
+    place_of, stamp = np.full(n_labels, -1), np.full(n_labels, -1)
     _leading_label_named(
-        rows.start, rows.own, weight[rows.order], said, any_tied, where, stamp, out, each
+        rows.start, rows.own, weight[rows.order], row_code, any_tied, place_of, stamp, out, each
     )
     return out, each
 
@@ -267,9 +268,9 @@ def leading_label_by_annotator(
     """
     _, each = leading_label_named(rows, weight, codes, n_labels)
     judged = np.isfinite(each)
-    who = annotator[rows.order][judged]
-    count = np.bincount(who, minlength=n_annotators)
-    total = np.bincount(who, weights=each[judged], minlength=n_annotators)
+    judged_annotator = annotator[rows.order][judged]
+    count = np.bincount(judged_annotator, minlength=n_annotators)
+    total = np.bincount(judged_annotator, weights=each[judged], minlength=n_annotators)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
@@ -278,8 +279,8 @@ ROUNDING: Final = 1e-9
 
 
 @kernel
-def slim_majority(start: Ints, own: Ints, share: Floats, said: Ints, n_labels: int) -> Flags:
-    """Return whether another answer of one annotator could beat or tie the leading label (item).
+def slim_majority(start: Ints, own: Ints, share: Floats, row_code: Ints, n_labels: int) -> Flags:
+    """Return whether a change by one annotator could make another label lead or tie (item).
 
     If an annotator gave the item several labels, all of them may be changed. An item whose leading
     labels are tied has a slim majority too; with a label space of one label, no item has. Rows are
@@ -292,24 +293,24 @@ def slim_majority(start: Ints, own: Ints, share: Floats, said: Ints, n_labels: i
     for i in range(n_items):
         n, lead = 0, -1
         for row in range(start[i], start[i + 1]):
-            if votes[said[row]] == 0.0:
-                seen[n] = said[row]
+            if votes[row_code[row]] == 0.0:
+                seen[n] = row_code[row]
                 n += 1
-            votes[said[row]] += share[row]
+            votes[row_code[row]] += share[row]
         for entry in range(n):
             if lead < 0 or votes[seen[entry]] > votes[lead]:
                 lead = seen[entry]
         place = start[i]
         while place < start[i + 1] and n_labels > 1 and not out[i]:
             for row in range(place, own[place]):
-                mine[said[row]] += share[row]
+                mine[row_code[row]] += share[row]
             rival = 0.0 if n < n_labels else -1.0  # a label that nobody gave yet
             for entry in range(n):
                 if seen[entry] != lead:
                     rival = max(rival, votes[seen[entry]] - mine[seen[entry]])
             out[i] = rival + 1.0 >= votes[lead] - mine[lead] - ROUNDING
             for row in range(place, own[place]):
-                mine[said[row]] = 0.0
+                mine[row_code[row]] = 0.0
             place = own[place]
         for entry in range(n):
             votes[seen[entry]] = 0.0

@@ -1,4 +1,4 @@
-r"""The hyperparameters of a Dirichlet prior that all items share, plausibilities summed out.
+r"""Hyperparameters of a Dirichlet prior that all items share, plausibilities integrated out.
 
 An item's prior favours its predicted labels:
 
@@ -10,14 +10,14 @@ An item's prior favours its predicted labels:
         \prod_k \frac{\Gamma(\kappa m_{ik} + \gamma n_{ik})}{\Gamma(\kappa m_{ik})}
 
 with :math:`z_{if}` the values of feature f for the labels: a 1 at the label that a system
-predicted, or the logarithms of its probabilities. Most labels of an item have the same count and
-features. The sum is therefore over *cells*, the labels with a count or feature that is not 0.
+predicted, or the logarithms of its probabilities. Most labels of an item have count 0 and features
+0. Loops are therefore over *cells*, the labels with a count or feature that is not 0.
 
-If items are of several strata, each stratum has weights :math:`(a, w)` of its own around these. The
-standard deviations between strata are learned too: one for weights of labels, one for those of
-predicted labels, and one for those of log probabilities.
+If items belong to several strata, each stratum has its own weights, which vary around :math:`(a,
+w)`. The standard deviations between strata are learned too: one for weights of labels, one for
+weights of predicted labels, and one for weights of log probabilities.
 
-Drawn by elliptical slices around a normal approximation, see `dissensus.kernels.ellipses`.
+The hyperparameters are drawn by elliptical slice sampling, see `dissensus.kernels.ellipses`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from dissensus.kernels.types import Floats, Ints, Keys
 from dissensus.kernels.variates import LEAST, constants, gamma_of, log_gamma_variate, normal
 
 MOST_FREE: Final = 30
-"""Largest label space with separate weights: of more labels, most are hardly ever given."""
+"""Largest label space with a weight for each label: in larger ones, most labels are rare."""
 CONCENTRATION_SPREAD: Final = 1.5
 """Prior standard deviation of the log concentration, around the log number of labels."""
 LABEL_SPREAD: Final = 1.0
@@ -50,7 +50,10 @@ FEATURE_SPREAD: Final = 1.5
 
 
 class Cells(NamedTuple):
-    """Counts and features of items, for labels with a count or feature that is not 0."""
+    """Counts and features of items, for labels with a count or feature that is not 0.
+
+    An *entry* is a feature of a cell that is not 0.
+    """
 
     n_labels: int
     times: Floats
@@ -61,12 +64,12 @@ class Cells(NamedTuple):
     """(cell)"""
     given: Floats
     """(cell): count of the label, times the reliability."""
-    spoken: Ints
-    """(cell + 1): its first word."""
+    bounds: Ints
+    """(cell + 1): its first entry; the last number is the number of entries."""
     feature: Ints
-    """(word)"""
+    """(entry)"""
     value: Floats
-    """(word): value of the feature for the label."""
+    """(entry): value of the feature for the label."""
     stratum: Ints
     """(item)"""
 
@@ -74,27 +77,27 @@ class Cells(NamedTuple):
 def cells_of(
     counts: Floats, features: list[Floats], times: Floats | None = None, stratum: Ints | None = None
 ) -> Cells:
-    """Return the cells of counts and features (item, label); a feature of 0 is not informative.
+    """Return the cells of counts and features (item, label).
 
     ``counts`` are multiplied by the reliability. ``times`` (item) is the number of items like each,
     1 by default; ``stratum`` (item) is 0 by default.
 
     >>> cells = cells_of(np.array([[2.0, 0, 0]]), [np.array([[0, 1.0, 0]])])
-    >>> cells.label.tolist(), cells.given.tolist(), np.diff(cells.spoken).tolist()
+    >>> cells.label.tolist(), cells.given.tolist(), np.diff(cells.bounds).tolist()
     ([0, 1], [2.0, 0.0], [0, 1])
     """
-    some = counts > 0
+    informative = counts > 0
     for each in features:
-        some |= each != 0
-    item, label = map(np.ascontiguousarray, np.nonzero(some))
-    said = np.empty((len(item), len(features)))
+        informative |= each != 0
+    item, label = map(np.ascontiguousarray, np.nonzero(informative))
+    values = np.empty((len(item), len(features)))
     for f, each in enumerate(features):
-        said[:, f] = each[item, label]
-    cell, feature = map(np.ascontiguousarray, np.nonzero(said))
+        values[:, f] = each[item, label]
+    cell, feature = map(np.ascontiguousarray, np.nonzero(values))
     return Cells(
         counts.shape[1], np.ones(len(counts)) if times is None else times,
         np.searchsorted(item, np.arange(len(counts) + 1)), label, counts[item, label],
-        np.searchsorted(cell, np.arange(len(item) + 1)), feature, said[cell, feature],
+        np.searchsorted(cell, np.arange(len(item) + 1)), feature, values[cell, feature],
         np.zeros(len(counts), dtype=np.int64) if stratum is None else stratum,
     )  # fmt: skip
 
@@ -102,9 +105,9 @@ def cells_of(
 def alike(
     counts: Floats, features: list[Floats], times: Floats | None = None, stratum: Ints | None = None
 ) -> tuple[Floats, list[Floats], Floats, Ints]:
-    """Return each kind of item once, with its number of items and its stratum.
+    """Return distinct items, with their numbers and strata.
 
-    ``times`` and ``stratum`` (item) describe the given items: 1 and 0 by default.
+    ``times`` and ``stratum`` (item) are of the items that are passed, by default 1 and 0.
 
     >>> counts, _, times, _ = alike(np.array([[1.0, 0], [0, 1.0], [1.0, 0]]), [])
     >>> counts.tolist(), times.tolist()
@@ -112,10 +115,10 @@ def alike(
     """
     stratum = np.zeros(len(counts), dtype=np.int64) if stratum is None else stratum
     whole = np.concatenate([counts, *features, stratum[:, np.newaxis]], axis=1)
-    found, which = np.unique(whole, axis=0, return_inverse=True)
-    parts = np.split(found[:, :-1], len(features) + 1, axis=1)
-    times = np.bincount(which.ravel(), times).astype(np.float64)
-    return parts[0], parts[1:], times, found[:, -1].astype(np.int64)
+    distinct, inverse = np.unique(whole, axis=0, return_inverse=True)
+    parts = np.split(distinct[:, :-1], len(features) + 1, axis=1)
+    times = np.bincount(inverse.ravel(), times).astype(np.float64)
+    return parts[0], parts[1:], times, distinct[:, -1].astype(np.int64)
 
 
 class Layout(NamedTuple):
@@ -128,9 +131,9 @@ class Layout(NamedTuple):
     n_free: int
     """Number of labels with a weight: all, or 0."""
     kinds: tuple[int, ...] = ()
-    """Numbers of features that share a standard deviation: of predictions, and of probabilities."""
+    """Number of features of each kind: predictions, and log probabilities."""
     n_strata: int = 0
-    """0 if there is only one."""
+    """Number of strata; 0 if there is only one."""
 
     @property
     def sizes(self) -> list[int]:
@@ -172,9 +175,11 @@ class Layout(NamedTuple):
 
 
 def layout(n_labels: int, kinds: tuple[int, ...] = (), n_strata: int = 0) -> Layout:
-    """Decide whether labels have separate weights."""
-    found = Layout(n_labels if n_labels <= MOST_FREE else 0, kinds, n_strata if n_strata > 1 else 0)
-    return found if found.n_weights else found._replace(n_strata=0)
+    """Return the layout: without weights of labels in a large label space."""
+    full_layout = Layout(
+        n_labels if n_labels <= MOST_FREE else 0, kinds, n_strata if n_strata > 1 else 0
+    )
+    return full_layout if full_layout.n_weights else full_layout._replace(n_strata=0)
 
 
 _STEPS: Final = 3
@@ -182,7 +187,7 @@ _STEPS: Final = 3
 
 
 def draw_hyperparameters(
-    cells: Cells, where: Layout, draws: int, keys: Keys, tune: int,
+    cells: Cells, layout: Layout, draws: int, keys: Keys, tune: int,
     run: Callable[..., list[Floats]],
 ) -> Floats:  # fmt: skip
     """Draw hyperparameters as in `Layout`, and their log density: (chain, draw, hyperparameter).
@@ -190,10 +195,10 @@ def draw_hyperparameters(
     ``keys`` (chain) start the random numbers. ``run`` takes a job and the number of chains, and
     does the job for each chain.
     """
-    if where.n_strata:
-        return _of_strata(cells, where, draws, keys, tune, run)
-    spread, centre = where.spreads(), where.centre(cells.n_labels)
-    data = (*cells, centre, spread, where.n_free)
+    if layout.n_strata:
+        return _of_strata(cells, layout, draws, keys, tune, run)
+    spread, centre = layout.spreads(), layout.centre(cells.n_labels)
+    data = (*cells, centre, spread, layout.n_free)
 
     def loss(x: Floats) -> float:
         return -log_density(x, *data)
@@ -210,13 +215,13 @@ def draw_hyperparameters(
 
 
 def _of_strata(
-    cells: Cells, where: Layout, draws: int, keys: Keys, tune: int,
+    cells: Cells, layout: Layout, draws: int, keys: Keys, tune: int,
     run: Callable[..., list[Floats]],
 ) -> Floats:  # fmt: skip
-    strata = where.strata(cells.n_labels)
+    strata = layout.strata(cells.n_labels)
 
     def likelihood(x: Floats) -> Floats:
-        return log_likelihood(x, *cells, where.n_strata, where.n_free)
+        return log_likelihood(x, *cells, layout.n_strata, layout.n_free)
 
     around = around_likelihood(likelihood, strata)
 
@@ -228,25 +233,25 @@ def _of_strata(
 
 @kernel
 def log_density(
-    x: Floats, n_labels: int, times: Floats, start: Ints, label: Ints, given: Floats, spoken: Ints,
+    x: Floats, n_labels: int, times: Floats, start: Ints, label: Ints, given: Floats, bounds: Ints,
     feature: Ints, value: Floats, stratum: Ints, centre: Floats, spread: Floats, n_free: int,
 ) -> float:  # fmt: skip
     """Return the log density of hyperparameters, priors included, up to a constant."""
     out = 0.0
     for k in range(len(x)):
         out -= 0.5 * ((x[k] - centre[k]) / spread[k]) ** 2
-    return out + log_likelihood(x, n_labels, times, start, label, given, spoken, feature, value,
+    return out + log_likelihood(x, n_labels, times, start, label, given, bounds, feature, value,
                                 stratum, 1, n_free)[0]  # fmt: skip
 
 
 @kernel
 def log_likelihood(
-    x: Floats, n_labels: int, times: Floats, start: Ints, label: Ints, given: Floats, spoken: Ints,
+    x: Floats, n_labels: int, times: Floats, start: Ints, label: Ints, given: Floats, bounds: Ints,
     feature: Ints, value: Floats, stratum: Ints, n_strata: int, n_free: int,
 ) -> Floats:  # fmt: skip
-    """Return the log likelihood of a log concentration and the weights of each stratum, ``x``.
+    """Return the log likelihood (stratum) of ``x``.
 
-    There is a number for each stratum.
+    ``x`` has the log concentration, and then the weights of each stratum.
     """
     out, own, kappa = np.zeros(n_strata), np.empty(n_labels), math.exp(x[0])
     n_weights, totals = (len(x) - 1) // n_strata, np.full(n_strata, float(n_labels))
@@ -259,52 +264,52 @@ def log_likelihood(
         first, last, g = start[item], start[item + 1], stratum[item]
         mass = _masses(
             x[1 + g * n_weights : 1 + (g + 1) * n_weights], own, totals[g], n_labels, first, last,
-            label, spoken, feature, value, n_free,
+            label, bounds, feature, value, n_free,
         )  # fmt: skip
-        term, said = 0.0, 0.0
+        term, given_total = 0.0, 0.0
         for cell in range(first, last):
             if given[cell] > 0.0:
                 term += log_rising_of(max(kappa * own[cell - first] / mass, LEAST), given[cell])
-                said += given[cell]
-        out[g] += times[item] * (term - log_rising_of(kappa, said))
+                given_total += given[cell]
+        out[g] += times[item] * (term - log_rising_of(kappa, given_total))
     return out
 
 
 @inner
 def _masses(
     weights: Floats, own: Floats, total: float, n_labels: int, first: int, last: int, label: Ints,
-    spoken: Ints, feature: Ints, value: Floats, n_free: int,
+    bounds: Ints, feature: Ints, value: Floats, n_free: int,
 ) -> float:  # fmt: skip
     """Write the unnormalised prior of each cell; return the sum over all labels of the item."""
-    other, out = total, 0.0
+    rest, out = total, 0.0
     for cell in range(first, last):
         tilt = 0.0
         if n_free > 0:
             tilt = weights[label[cell]]
-            other -= math.exp(tilt)
+            rest -= math.exp(tilt)
         else:
-            other -= 1.0
-        for word in range(spoken[cell], spoken[cell + 1]):
-            tilt += weights[n_free + feature[word]] * value[word]
+            rest -= 1.0
+        for entry in range(bounds[cell], bounds[cell + 1]):
+            tilt += weights[n_free + feature[entry]] * value[entry]
         own[cell - first] = math.exp(tilt)
         out += own[cell - first]
     if last - first == n_labels:  # no other labels: the rest is rounding error
         return out
-    return out + max(other, 0.0)
+    return out + max(rest, 0.0)
 
 
 @kernel
 def _sliced(
     state: State, mode: Floats, root: Floats, tune: int, out: Floats, n_labels: int, times: Floats,
-    start: Ints, label: Ints, given: Floats, spoken: Ints, feature: Ints, value: Floats,
+    start: Ints, label: Ints, given: Floats, bounds: Ints, feature: Ints, value: Floats,
     stratum: Ints, centre: Floats, spread: Floats, n_free: int,
 ) -> None:  # fmt: skip
     """Fill a chain with draws."""
     n = len(mode)
-    at, aside, there, x = np.zeros(n), np.empty(n), np.empty(n), np.empty(n)
+    at, aside, proposal, x = np.zeros(n), np.empty(n), np.empty(n), np.empty(n)
     for k in range(n):
         at[k] = WIDER * normal(state)
-    height = _height(at, mode, root, x, n_labels, times, start, label, given, spoken, feature,
+    height = _height(at, mode, root, x, n_labels, times, start, label, given, bounds, feature,
                      value, stratum, centre, spread, n_free)  # fmt: skip
     for step in range(-tune, _STEPS * len(out)):
         for k in range(n):
@@ -315,8 +320,8 @@ def _sliced(
         while True:
             c, s = math.cos(angle), math.sin(angle)
             for k in range(n):
-                there[k] = c * at[k] + s * aside[k]
-            height = _height(there, mode, root, x, n_labels, times, start, label, given, spoken,
+                proposal[k] = c * at[k] + s * aside[k]
+            height = _height(proposal, mode, root, x, n_labels, times, start, label, given, bounds,
                              feature, value, stratum, centre, spread, n_free)  # fmt: skip
             if height > level:
                 break
@@ -327,7 +332,7 @@ def _sliced(
             angle = low + (high - low) * uniform(state)
         square = 0.0
         for k in range(n):
-            at[k] = there[k]
+            at[k] = proposal[k]
             square += at[k] * at[k]
         if step >= 0 and step % _STEPS == _STEPS - 1:
             for k in range(n):
@@ -338,7 +343,7 @@ def _sliced(
 @inner
 def _height(
     at: Floats, mode: Floats, root: Floats, x: Floats, n_labels: int, times: Floats, start: Ints,
-    label: Ints, given: Floats, spoken: Ints, feature: Ints, value: Floats, stratum: Ints,
+    label: Ints, given: Floats, bounds: Ints, feature: Ints, value: Floats, stratum: Ints,
     centre: Floats, spread: Floats, n_free: int,
 ) -> float:  # fmt: skip
     """Return the log ratio of the density to the normal density, at a standardised point."""
@@ -348,7 +353,7 @@ def _height(
         square += at[j] * at[j]
         for k in range(len(at)):
             x[j] += root[j, k] * at[k]
-    high = log_density(x, n_labels, times, start, label, given, spoken, feature, value, stratum,
+    high = log_density(x, n_labels, times, start, label, given, bounds, feature, value, stratum,
                        centre, spread, n_free)  # fmt: skip
     return high + 0.5 * square / (WIDER * WIDER)
 
@@ -356,7 +361,7 @@ def _height(
 @kernel
 def draw_plausibilities(
     log_kappa: Floats, weights: Floats, states: Keys, theta: Floats, n_labels: int, start: Ints,
-    label: Ints, given: Floats, spoken: Ints, feature: Ints, value: Floats, stratum: Ints,
+    label: Ints, given: Floats, bounds: Ints, feature: Ints, value: Floats, stratum: Ints,
     n_free: int,
 ) -> None:  # fmt: skip
     """Write each item's plausibilities, ``theta`` (draw, item, label), given hyperparameters.
@@ -378,18 +383,18 @@ def draw_plausibilities(
         for item in range(len(states)):
             first, last, g = start[item], start[item + 1], stratum[item]
             mass = _masses(
-                weights[draw, g], own, totals[g], n_labels, first, last, label, spoken, feature,
+                weights[draw, g], own, totals[g], n_labels, first, last, label, bounds, feature,
                 value, n_free,
             )  # fmt: skip
             for k in range(n_labels):
                 alpha[k] = kappa * base[g, k] / mass
             for cell in range(first, last):
                 alpha[label[cell]] = kappa * own[cell - first] / mass + given[cell]
-            _one(states[item : item + 1], alpha, theta, draw, item)
+            _draw_item(states[item : item + 1], alpha, theta, draw, item)
 
 
 @inner
-def _one(state: State, alpha: Floats, theta: Floats, draw: int, item: int) -> None:
+def _draw_item(state: State, alpha: Floats, theta: Floats, draw: int, item: int) -> None:
     """Draw one item's plausibilities in logarithms: with many labels, prior shapes are small."""
     top, mass = -math.inf, 0.0
     for k in range(len(alpha)):

@@ -1,9 +1,9 @@
 """Accuracy of the label with most votes, and the number of votes needed for a target.
 
-The right label has probability p in each vote, and each of the L - 1 wrong ones (1 - p)/(L - 1).
-Which wrong label a wrong vote falls on does not depend on the voter. So the chance that x right
-votes of n win, ties broken at random, does not depend on p (`winning_chances`): accuracies, equal
-or not, enter only through the number of right votes.
+In each vote the right label has probability p, and each of the L - 1 wrong labels has probability
+(1 - p)/(L - 1). Which wrong label a wrong vote is for does not depend on the voter. The chance that
+x right votes of n win, with ties broken at random, does therefore not depend on p
+(`winning_chances`). Accuracies, equal or not, only determine the number of right votes.
 """
 
 from __future__ import annotations
@@ -29,20 +29,22 @@ _NOTHING: Final = 1e-17
 
 @lru_cache(maxsize=1024)
 def winning_chances(votes: int, n_labels: int) -> Floats:
-    """Return the probability that the right label wins with 0, 1, ... of the votes."""
+    """Return the probability that the right label wins if it has 0, 1, ..., all of the votes."""
     wrong, x = n_labels - 1, np.arange(votes + 1)
     rest = votes - x
     out = np.where(x > rest, 1.0, 0.0)
     # With fewer right votes, some wrong label always has more.
     open_ = x[(x > 0) & (x <= rest) & (x * n_labels >= votes)]
     left = votes - open_
-    reach = betainc(open_, left - open_ + 1, 1 / wrong)  # the chance of one wrong label
-    more = np.where(left > open_, betainc(open_ + 1, np.maximum(left - open_, 1), 1 / wrong), 0.0)
+    reach = betainc(open_, left - open_ + 1, 1 / wrong)  # that a given wrong label has x or more
+    exceeds = np.where(
+        left > open_, betainc(open_ + 1, np.maximum(left - open_, 1), 1 / wrong), 0.0
+    )
     out[open_[wrong * reach < _NOTHING]] = 1.0  # no wrong label gets x votes
     # Numbers of votes that add up to a constant are negatively associated (Joag-Dev and Proschan
     # 1983), so that the chance that all are low is at most the product of the chances.
     with np.errstate(divide="ignore"):
-        never = wrong * np.log1p(-more) < math.log(_NOTHING)
+        never = wrong * np.log1p(-exceeds) < math.log(_NOTHING)
     for k in open_[~never & (wrong * reach >= _NOTHING)].tolist():
         out[k] = _won(k, votes - k, wrong)
     out.setflags(write=False)  # the array is cached and shared by all callers
@@ -122,45 +124,45 @@ def _nodes(degree: int) -> tuple[Floats, Floats]:
 
 
 MOST: Final = 999
-"""Maximum number of annotators with several labels: time grows with the square."""
+"""Maximum number of annotators with three labels or more: time grows with the square."""
 _MOST_OF_TWO: Final = 2**50 + 1
 _ROUNDING: Final = 1e-12
-"""A target missed by no more than this part of it is missed by rounding only."""
+"""Relative rounding error: a target missed by no more than this counts as reached."""
 
 
 def majority_alike(accuracy: npt.ArrayLike, annotators: int, n_labels: int) -> Floats:
     """Return the accuracy of the majority where all annotators are equally accurate."""
     p = np.asarray(accuracy, dtype=np.float64)
     if n_labels == 2:
-        # The binomial tail. An even last vote only makes ties, half of which are won.
+        # The binomial tail. The last of an even number of votes can only make ties; half are won.
         half = (annotators + 1) // 2
         return np.asarray(betainc(half, half, p))
     win = winning_chances(annotators, n_labels)
-    found = _binomial_mean(p.ravel(), win, _log_factorials(annotators))
-    return np.asarray(np.where(np.isnan(p), np.nan, found.reshape(p.shape)))
+    of_majority = _binomial_mean(p.ravel(), win, _log_factorials(annotators))
+    return np.asarray(np.where(np.isnan(p), np.nan, of_majority.reshape(p.shape)))
 
 
 def majority_unlike(accuracy: npt.ArrayLike, n_labels: int) -> Floats:
     """Return the accuracy of the majority of annotators along the last axis."""
     p = np.asarray(accuracy, dtype=np.float64)
     rows = np.ascontiguousarray(p.reshape(-1, p.shape[-1]))
-    found = _right_votes(rows) @ winning_chances(p.shape[-1], n_labels)
-    return np.asarray(np.minimum(found, 1.0).reshape(p.shape[:-1]))
+    of_majority = _right_votes(rows) @ winning_chances(p.shape[-1], n_labels)
+    return np.asarray(np.minimum(of_majority, 1.0).reshape(p.shape[:-1]))
 
 
 def annotators_for_target(accuracy: npt.ArrayLike, target: float, n_labels: int) -> Floats:
     """Return the least number of equally accurate annotators whose majority reaches a target.
 
-    Infinity where no number up to the maximum does: 2^50 with two labels, `MOST` with several. If
-    annotators are better than chance, more votes never lower the accuracy, as the winner is the
-    most probable label given the votes; so the number can be bracketed.
+    Infinity where no number up to the maximum does: 2^50 with two labels, `MOST` with more. If
+    annotators are better than chance, more votes never lower the accuracy, because the winner is
+    the most probable label given the votes. The number can therefore be bracketed.
     """
     p = np.asarray(accuracy, dtype=np.float64)
     flat, goal = p.ravel(), target * (1 - _ROUNDING)
-    found = np.where(flat >= goal, 1.0, np.where(np.isnan(flat), np.nan, np.inf))
+    n_needed = np.where(flat >= goal, 1.0, np.where(np.isnan(flat), np.nan, np.inf))
     able = np.flatnonzero((flat < goal) & (flat * n_labels > 1))
-    found[able] = _bracketed(flat[able], goal, n_labels)
-    return np.asarray(found.reshape(p.shape))
+    n_needed[able] = _bracketed(flat[able], goal, n_labels)
+    return np.asarray(n_needed.reshape(p.shape))
 
 
 def in_all(n: Floats, correlation: Floats) -> Floats:
@@ -170,8 +172,8 @@ def in_all(n: Floats, correlation: Floats) -> Floats:
     """
     left = 1.0 - n * correlation
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.ceil(n * (1.0 - correlation) / left - _ROUNDING)
-    return np.where(n == 1.0, 1.0, np.where(left > 0.0, found, np.inf))
+        n_needed = np.ceil(n * (1.0 - correlation) / left - _ROUNDING)
+    return np.where(n == 1.0, 1.0, np.where(left > 0.0, n_needed, np.inf))
 
 
 def _bracketed(p: Floats, goal: float, n_labels: int) -> Floats:
@@ -251,10 +253,10 @@ def _right_votes(accuracy: Floats) -> Floats:
 def leaned(
     score: Floats, low: float, mean: float, high: float, insight: Floats, key: int, out: Floats
 ) -> None:
-    """Set some scores of an item to its highest or lowest, as few as possible.
+    """Set as few scores of an item as possible to its highest or lowest score.
 
-    The place of the mean between the two is the probability that the answer is right. Its log odds
-    are raised by ``insight``. If all draws have the same score, nothing changes.
+    The position of the mean between the two is taken as the probability that the answer is right.
+    Its log odds are raised by ``insight``. If all draws have the same score, nothing changes.
 
     ``low``, ``mean`` and ``high`` are the item's lowest, mean and highest score over all chains.
 
@@ -269,8 +271,8 @@ def leaned(
         if not low < mean < high:
             continue
         p = (mean - low) / (high - low)
-        wanted = 1.0 / (1.0 + (1.0 / p - 1.0) * np.exp(-insight[d]))
-        if wanted > p and u < (wanted - p) / (1.0 - p):
+        target = 1.0 / (1.0 + (1.0 / p - 1.0) * np.exp(-insight[d]))
+        if target > p and u < (target - p) / (1.0 - p):
             out[d] = high
-        elif u > wanted / p:
+        elif u > target / p:
             out[d] = low

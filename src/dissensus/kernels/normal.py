@@ -63,11 +63,11 @@ def update(prior: NormalGamma, data: Moments) -> NormalGamma:
 def draw(posterior: NormalGamma, keys: Keys, out_mean: Floats, out_variance: Floats) -> None:
     """Draw means and variances into arrays (draw, item), all finite.
 
-    The posterior is of each item (item), or of each item in every draw (draw, item). The draws of
+    There is one posterior for each item (item), or for each draw and item (draw, item). Draws of
     an item depend only on the start of its stream, ``keys`` (item); a shorter run gives the first
     draws of a longer run.
     """
-    m, k, a, b = (np.atleast_2d(one) for one in posterior)
+    m, k, a, b = (np.atleast_2d(parameter) for parameter in posterior)
     _fill(m, k, a, b, keys.copy(), out_mean, out_variance)
 
 
@@ -97,7 +97,7 @@ def log_density(posterior: NormalGamma, mean: Floats, variance: Floats) -> Float
 
 
 def log_marginal(prior: NormalGamma, data: Moments) -> Floats:
-    """Return each item's log marginal likelihood, the parameters summed out."""
+    """Return each item's log marginal likelihood, the parameters integrated out."""
     after = update(prior, data)
     return np.asarray(
         gammaln(after.a) - gammaln(prior.a) + prior.a * np.log(prior.b) - after.a * np.log(after.b)

@@ -1,11 +1,11 @@
 """Agreement of two rankings: overlap of their first labels, and rank correlation.
 
-A predicted list is compared with the true order, as an expectation over ties.
-A predicted list is given by the labels' codes and, for each, where its block of tied labels
-starts and ends (0-based, end exclusive): a label in block [s, e) is among the first d with
-probability 0 if d <= s, 1 if d >= e, and (d - s)/(e - s) between, when ties are broken at
-random. Padding has an empty block (end 0); a label outside the label space has a negative
-code, fills its place in the list, and is never right.
+A predicted list is compared with the true order. Results are expectations over tied labels in
+random order. A list is given by the codes of its labels and, for each, the start and end of its
+block of tied labels (0-based, end exclusive): a label in block [s, e) is among the first d with
+probability 0 if d <= s, 1 if d >= e, and (d - s)/(e - s) in between. Padding has an empty block
+(end 0). A label outside the label space has a negative code; it takes a place in the list, and is
+never right.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def block_bounds(block: Codes, start: Codes, end: Codes) -> None:
     "void(int64[:], int64[:], int64[:], int64[:], int64, float64[:])", "(k),(p),(p),(p),()->()"
 )
 def holds_first(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out: Floats) -> None:
-    """Return the probability that the first ``depth`` predicted labels hold ``top[0]``."""
+    """Return the probability that the first ``depth`` predicted labels contain ``top[0]``."""
     out[0] = 0.0
     for p in range(len(code)):
         if code[p] >= 0 and code[p] == top[0]:
@@ -103,7 +103,7 @@ def distinct_tops(top: Codes, listed: Codes, seen: Codes, example: Codes, out: C
 
     Labels that no list names have the same effect on every score of lists, and share the digit 0.
 
-    ``listed`` (item, n): labels that some list names; negative codes are none.
+    ``listed`` (item, n): labels that some list names; negative codes are padding.
     ``seen`` (item, (n + 1) ** place): filled with -1; written.
     ``example`` (sequence, 2): written: a draw and an item with this sequence.
     ``out`` (draw, item): written: the number of the sequence.
@@ -186,7 +186,7 @@ def weighted_overlap(
 
 
 def depth_membership(blocks: Sequence[Sequence[int]], n_labels: int, depth: int) -> Floats:
-    r"""Return the probability of each label to be among the first d, for d = 1, ..., depth.
+    r"""Return the probability that each label is among the first d, for d = 1, ..., depth.
 
     This is :math:`T P_B` of Stutz et al. (2023, B.5): the running sum over positions of the
     expected permutation matrix. Unlisted labels form the last block.
@@ -202,19 +202,19 @@ def depth_membership(blocks: Sequence[Sequence[int]], n_labels: int, depth: int)
     return np.clip((first - start) / size, 0, 1)
 
 
-def average_overlap(one: Floats, other: Floats) -> float:
+def average_overlap(membership: Floats, other_membership: Floats) -> float:
     r"""Return the expected average overlap :math:`\mathrm{tr}((T P)^\top D\, (T P'))`.
 
-    ``one``, ``other`` (depth, label) are from `depth_membership`.
+    ``membership`` and ``other_membership`` (depth, label) are from `depth_membership`.
     """
-    depth = len(one)
+    depth = len(membership)
     weight = 1 / (depth * np.arange(1, depth + 1))
-    return float(weight @ (one * other).sum(axis=1))
+    return float(weight @ (membership * other_membership).sum(axis=1))
 
 
 @inner
 def _by_theta(theta: Floats, place: Floats) -> tuple[Floats, Floats]:
-    """Return minus theta in rising order, and the places along with it."""
+    """Return minus theta in rising order, and ``place`` in the same order."""
     falling, order = falling_with_order(theta)
     walked = np.empty(len(order))
     for k in range(len(order)):
@@ -224,7 +224,7 @@ def _by_theta(theta: Floats, place: Floats) -> tuple[Floats, Floats]:
 
 @inner
 def _tied_pairs(ordered: Floats, first: int, last: int) -> float:
-    """Count the pairs of equal neighbours, at any distance, in a sorted part of an array."""
+    """Count the pairs of equal numbers in a sorted part of an array."""
     pairs, run = 0.0, 0
     for i in range(first + 1, last):
         run = run + 1 if ordered[i] == ordered[i - 1] else 0
@@ -236,21 +236,21 @@ def _tied_pairs(ordered: Floats, first: int, last: int) -> float:
 def _sort_counting(values: Floats) -> float:
     """Sort in place by merging, and return the number of pairs in the wrong order."""
     n, width, swaps = len(values), 1, 0.0
-    other = np.empty(n)
+    merged = np.empty(n)
     while width < n:
         for low in range(0, n, 2 * width):
             middle, high = min(low + width, n), min(low + 2 * width, n)
             i, j = low, middle
             for k in range(low, high):
                 if j >= high or (i < middle and values[i] <= values[j]):
-                    other[k] = values[i]
+                    merged[k] = values[i]
                     i += 1
                 else:
-                    other[k] = values[j]
+                    merged[k] = values[j]
                     j += 1
                     swaps += middle - i
         for k in range(n):
-            values[k] = other[k]
+            values[k] = merged[k]
         width *= 2
     return swaps
 

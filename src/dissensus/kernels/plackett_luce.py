@@ -25,13 +25,13 @@ from dissensus.kernels.special import log_plus, log_total
 from dissensus.kernels.types import Floats, Ints
 
 LARGEST_RECURSION = 7
-"""Up to this block size the recursion is faster than the integral; both are exact beyond it."""
+"""Up to this block size the recursion is faster than the integral; both are exact."""
 
 _DROP = 37.0
 """The quadrature ends where the integrand is below e^-37 of its largest value."""
 
 _WIDEST = 0.5
-"""Largest first step in log x: e^-x alone, seen over log x, allows no wider one."""
+"""Largest first step in log x; even for the factor e^-x alone, a larger one is too coarse."""
 
 _SDS = 0.75
 """The first step in standard deviations of the normal curve that fits the integrand's top."""
@@ -45,7 +45,7 @@ _MOST_HALVINGS = 10
 """Maximum number of halvings, reached only with infinite or undefined strengths."""
 
 _FACE_VALUE = -20.0
-"""Below this log y, log(1 - e^-y) is log y - y/2 to double precision, and needs no logarithm."""
+"""Below this log y, log(1 - e^-y) is log y - y/2 in double precision: no logarithm is needed."""
 
 SATURATED = 6.5
 """Above this log y, e^-y is below 1e-288: 1 - e^-y is 1 in double precision."""
@@ -56,11 +56,12 @@ def log_before_rest(log_ratio: Floats, share: Floats) -> float:
     r"""Return log P, and write its gradient.
 
     ``log_ratio`` (label): :math:`\log(\lambda_k / Z)` of the labels in the block.
-    ``share`` (label): written: the derivative by each log ratio, which is that by :math:`\log
-    \lambda_k`; the derivative by log Z is minus their sum. Not computed if its length is 0.
+    ``share`` (label): written: the derivative with respect to each log ratio, and so to
+    :math:`\log \lambda_k`; that with respect to log Z is minus their sum. Not computed if its
+    length is 0.
     """
     if len(log_ratio) == 1:
-        return _one(log_ratio[0], share)
+        return _of_single(log_ratio[0], share)
     if len(log_ratio) <= LARGEST_RECURSION:
         value = by_recursion(log_ratio, share)
     else:
@@ -69,7 +70,7 @@ def log_before_rest(log_ratio: Floats, share: Floats) -> float:
 
 
 @inner
-def _one(log_ratio: float, share: Floats) -> float:
+def _of_single(log_ratio: float, share: Floats) -> float:
     """Return log(r / (1 + r)), without overflow."""
     away = math.log1p(math.exp(-abs(log_ratio)))
     if len(share):
@@ -135,8 +136,8 @@ def by_integral(log_ratio: Floats, share: Floats) -> float:
     """Return log P by the trapezoidal rule in s = log x; linear in the size of the block.
 
     The integrand is entire in s and falls off exponentially on both sides, so that the rule
-    converges faster than any power of the step: halving the step about squares the error. So the
-    nodes between those of the last step are added until they alone give nearly the same.
+    converges faster than any power of the step: halving the step about squares the error. Nodes
+    halfway between the last ones are added until their sum is nearly that of the last ones.
     """
     mode, curvature = top_of_integrand(log_ratio)
     step = min(_WIDEST, _SDS / math.sqrt(curvature))
@@ -158,16 +159,16 @@ def by_integral(log_ratio: Floats, share: Floats) -> float:
 
 @inner
 def top_of_integrand(log_ratio: Floats) -> tuple[float, float]:
-    r"""Return about where the integrand is largest over s, and minus its logarithm's curvature.
+    r"""Return the approximate mode of the integrand over s, and minus its log's curvature there.
 
-    There :math:`x = 1 + \sum_k \phi(r_k x)` with :math:`\phi(y) = y / (e^y - 1)`. The right hand
-    side is convex and falling, so that Newton's method from x = 1 comes closer from one side.
+    At the mode :math:`x = 1 + \sum_k \phi(r_k x)` with :math:`\phi(y) = y / (e^y - 1)`. The right
+    hand side is convex and falling, so that Newton's method from x = 1 converges from one side.
     """
     x = 1.0
     for _ in range(50):
         summed, bend = 1.0, 0.0
-        for one in log_ratio:
-            y = math.exp(min(one + math.log(x), SATURATED))
+        for log_r in log_ratio:
+            y = math.exp(min(log_r + math.log(x), SATURATED))
             fall = phi(y)
             summed += fall
             bend += fall * (fall + y - 1)
@@ -191,8 +192,8 @@ def phi(y: float) -> float:
 def log_integrand(s: float, log_ratio: Floats) -> float:
     """Return the logarithm of the integrand over s, finite however small it is."""
     logs, product = s - math.exp(s), 1.0
-    for one in log_ratio:
-        log_y = s + one
+    for log_r in log_ratio:
+        log_y = s + log_r
         if log_y < _FACE_VALUE:
             logs += log_y - 0.5 * math.exp(log_y)
         elif log_y < SATURATED:
@@ -237,7 +238,7 @@ def log_likelihood(log_strength: Floats, codes: Ints, ends: Ints) -> float:
 def log_likelihood_and_gradient(
     log_strength: Floats, codes: Ints, ends: Ints
 ) -> tuple[float, Floats]:
-    r"""Return :math:`\log p(b \mid \lambda)` and its derivatives by :math:`\log \lambda_k`.
+    r"""Return :math:`\log p(b \mid \lambda)` and its gradient in :math:`\log \lambda`.
 
     The sum of the gradient (label) is 0, as the scale of the strengths does not matter.
     """
@@ -249,25 +250,26 @@ def log_likelihood_and_gradient(
 def _walk(log_strength: Floats, codes: Ints, ends: Ints, gradient: Floats) -> float:
     r"""Sum the log probabilities of the blocks; write the gradient unless its length is 0.
 
-    Label k loses :math:`\lambda_k / Z_l` times the summed shares of every block l before its own.
-    The factor of this loss that does not depend on k is `lost` times :math:`e^{-\mathrm{scale}}`.
+    For every block l before its own, the derivative of label k is reduced by
+    :math:`\lambda_k / Z_l` times the summed shares of block l. The sum of these reductions over
+    blocks is :math:`\lambda_k` times `lost` times :math:`e^{-\mathrm{scale}}`.
     """
     later, last = _later(log_strength, codes, ends)
-    wanted = len(gradient) > 0
+    with_gradient = len(gradient) > 0
     summed, lost, scale = 0.0, 0.0, log_strength.max()
     for block in range(len(ends)):
         members = codes[_start(ends, block) : ends[block]]
-        share = np.zeros(len(members) if wanted else 0)
+        share = np.zeros(len(members) if with_gradient else 0)
         log_rest = later[block]
         if log_rest > -np.inf:
             summed += log_before_rest(log_strength[members] - log_rest, share)
-        if wanted:
+        if with_gradient:
             for place, label in enumerate(members):
                 gradient[label] = share[place] - lost * math.exp(log_strength[label] - scale)
             if log_rest > -np.inf:
                 lost = lost * math.exp(log_rest - scale) + share.sum()
                 scale = log_rest
-    if wanted:
+    if with_gradient:
         for label in last:
             gradient[label] = -lost * math.exp(log_strength[label] - scale)
     return summed
@@ -304,33 +306,34 @@ def of_ranks(log_strength: Floats, rank: Ints) -> tuple[float, Floats]:
     ``log_strength`` (label): :math:`\log \lambda_k`; minus infinity for a label that could
     not be ranked.
     ``rank`` (label): the number of the label's block, from 1; 0 for unlisted.
-    The result is minus infinity if such a label is listed, or a rank is negative.
+    The result is minus infinity if a label that could not be ranked is listed, or if a rank
+    is negative.
 
     >>> logp, gradient = of_ranks(np.log([2.0, 1.0, 1.0]), np.array([1, 0, 0]))
     >>> round(math.exp(logp), 12), gradient.round(12)
     (0.5, array([ 0.5 , -0.25, -0.25]))
     """
     gradient = np.zeros(len(log_strength))
-    there = np.flatnonzero(log_strength > -np.inf)
-    if np.any(rank > 0) and np.all(rank[there] == 0):
+    possible = np.flatnonzero(log_strength > -np.inf)
+    if np.any(rank > 0) and np.all(rank[possible] == 0):
         return -np.inf, gradient
     for label in range(len(rank)):
         if rank[label] < 0 or (rank[label] > 0 and log_strength[label] == -np.inf):
             return -np.inf, gradient
-    order = np.argsort(rank[there])
-    n_unlisted = int((rank[there] == 0).sum())
+    order = np.argsort(rank[possible])
+    n_unlisted = int((rank[possible] == 0).sum())
     listed = order[n_unlisted:]
-    blocks = rank[there][listed]
+    blocks = rank[possible][listed]
     is_end = np.ones(len(listed), dtype=np.bool_)
     is_end[:-1] = blocks[1:] > blocks[:-1]
     value, part = log_likelihood_and_gradient(
-        log_strength[there], listed, np.flatnonzero(is_end) + 1
+        log_strength[possible], listed, np.flatnonzero(is_end) + 1
     )
-    gradient[there] = part
+    gradient[possible] = part
     return value, gradient
 
 
-# The probability that a tied block comes before the rest, where it is needed millions of times.
+# A faster `log_before_rest` without gradient, for kernels that need it millions of times.
 
 
 MOST = 6

@@ -1,7 +1,7 @@
 """Starts of streams of random numbers, and a small stream for compiled code.
 
 Some kernels need the same random numbers each time they read a draw. NumPy's generator inside Numba
-does not suit: seeding resets the state shared by all compiled code, and is slow. SplitMix64
+is not suitable: seeding it resets the state shared by all compiled code, and is slow. SplitMix64
 (Steele, Lea & Flood 2014) needs one word of state, and passes the usual batteries of tests.
 
 The key of a stream is computed from the name of its item, not from its place. The stream does not
@@ -41,7 +41,7 @@ def generator(random_seed: Any, purpose: str) -> np.random.Generator:
 
 
 def seed_or_drawn(random_seed: Any) -> tuple[Any, str]:
-    """Return a seed, and whether it was given or had to be drawn."""
+    """Return the seed and "given"; if the seed is None, return a random seed and "drawn"."""
     if random_seed is not None:
         return random_seed, "given"
     return int(np.random.SeedSequence().generate_state(1)[0]), "drawn"
@@ -50,8 +50,8 @@ def seed_or_drawn(random_seed: Any) -> tuple[Any, str]:
 def name_hashes(names: Array) -> npt.NDArray[np.uint64]:
     """Hash names, the same on every machine and in every run.
 
-    >>> one, two = name_hashes(np.array(["x", "y"]))
-    >>> name_hashes(np.array(["y"]))[0] == two, one == two
+    >>> x, y = name_hashes(np.array(["x", "y"]))
+    >>> name_hashes(np.array(["y"]))[0] == y, x == y
     (np.True_, np.False_)
     """
     import pandas as pd
@@ -97,7 +97,7 @@ def word(state: State) -> int:
 @inner
 def uniform(state: State) -> float:
     """Draw from the open interval (0, 1)."""
-    # 52 bits and a half: with 53 the largest would round to 1.
+    # 52 bits plus 1/2: with 53 bits the largest number would round to 1.
     return (np.float64(word(state) >> np.uint64(12)) + 0.5) * 2.0**-52
 
 

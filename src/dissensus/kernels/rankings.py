@@ -38,7 +38,7 @@ class Rankings(NamedTuple):
     ranking_start: Codes
     """(ranking + 1): where each ranking's rows start; rows in order of rank."""
     place: Codes
-    """(row): which of the item's cells is listed."""
+    """(row): place of the listed cell among the cells of the item."""
     rank: Codes
     """(row): the number of its block, from 1."""
     cell_start: Codes
@@ -108,7 +108,7 @@ def _agreement(
     item_start: Codes, ranking_start: Codes, rank: Codes, mark: Keys,
     codes: Codes, low: int, out: Floats,
 ) -> None:  # fmt: skip
-    """Compare sets by the sum of their members' hash values; sorted, equal sets are adjacent."""
+    """Compare sets by summed hashes of their members; equal sums are adjacent after sorting."""
     for draw in range(len(codes)):
         same = pairs = 0
         for item in range(len(item_start) - 1):

@@ -7,14 +7,14 @@ is an unknown increasing function, different for each reading, of
     e_{ij} \sim N(0, 1), \quad \tau_0 = 1
 
 Effects of cases are normal. Equal scores of a reading form a grade. The likelihood is the
-probability that all latent numbers of a grade are below all those of the next grade. It is written
-with one more number for each grade but the highest: its largest latent number. Given effects, these
-numbers are drawn with the other latent numbers summed out.
+probability that all latent numbers of a grade are below all those of the next grade. The sampler
+has one more parameter for each grade except the highest: its largest latent number. Given effects,
+these parameters are drawn with the other latent numbers integrated out.
 
 Separations are normal around :math:`T` times the probit of an average area, where :math:`T^2` is
-the latent variance of a positive and of a negative case together. All Gaussian parts are drawn at
-once: separations with the effects of cases summed out, then the effects. Moves that do not change
-the likelihood follow: a shift of all cases, and a stretch of everything except the standard
+the sum of the latent variances of a positive and a negative case. All Gaussian parts are drawn
+jointly: separations with the effects of cases integrated out, then the effects. Moves that do not
+change the likelihood follow: a shift of all cases, and a stretch of everything except the standard
 deviation of residuals (Liu & Sabatti 2000).
 """
 
@@ -39,8 +39,8 @@ READER_SCALE: Final = 0.2
 """Scale of half-normal priors of standard deviations of probits of areas: between readers, and
 between modalities within a reader."""
 EFFECT_SCALE: Final = 1.0
-"""... of the standard deviations of effects of cases; that of residuals is 1. In the simulations of
-Roe & Metz (1997) they are .4 to 1.2."""
+"""Scale of half-normal priors of standard deviations of effects of cases. In the simulations of Roe
+& Metz (1997) these are .4 to 1.2. The standard deviation of residuals is 1."""
 RATIO_SCALE: Final = 0.5
 """Prior standard deviation of the logarithm of the ratio of positive to negative cases' spread."""
 _JITTER: Final = 1e-9
@@ -56,7 +56,7 @@ class Scores(NamedTuple):
     start: Ints  # (reading, grade + 1): where grades begin; the last entry is repeated
     n_grades: Ints  # (reading,)
     of_case: Ints  # (score,): the places of scores, case by case
-    case_start: Ints  # (case + 1,): where a case begins there
+    case_start: Ints  # (case + 1,): where a case begins in `of_case`
     group: Ints  # (case,): cases with the same readings are a group
 
 
@@ -84,7 +84,7 @@ class Values(NamedTuple):
 
 @inner
 def total(sd: Floats, ratio: Floats) -> float:
-    """Return the variance of a positive and of a negative case together, T squared."""
+    """Return T squared, the sum of the variances of a positive and a negative case."""
     return (sd[0] ** 2 + sd[1] ** 2 + sd[2] ** 2 + 1.0) * (1.0 + ratio[1] ** 2)
 
 
@@ -95,7 +95,7 @@ def total(sd: Floats, ratio: Floats) -> float:
 def _prior_factor(
     modality: Ints, reader: Ints, is_system: Flags, between: Floats, out: Floats
 ) -> bool:
-    """Write the Cholesky factor of the prior covariance of separations over T."""
+    """Write the Cholesky factor of the prior covariance of separations divided by T."""
     n = len(modality)
     for i in range(n):
         for j in range(n):
@@ -110,7 +110,7 @@ def _prior_factor(
 
 @inner
 def _prior_precision(modality: Ints, reader: Ints, is_system: Flags, between: Floats) -> Floats:
-    """Return the inverse of the prior covariance of separations over T."""
+    """Return the inverse of the prior covariance of separations divided by T."""
     n = len(modality)
     root, out = np.empty((n, n)), np.empty((n, n))
     _prior_factor(modality, reader, is_system, between, root)
@@ -130,16 +130,19 @@ def sum_separations(
     separation: Floats, between: Floats, modality: Ints, reader: Ints, is_system: Flags,
     sums: Floats,
 ) -> None:  # fmt: skip
-    """Write the sums for `given_total`: a count, and products with the inverse covariance."""
+    """Write ``sums`` for `given_total`: the number of separations s, 1' P s, and s' P s.
+
+    P is the inverse prior covariance of separations divided by T.
+    """
     n = len(separation)
-    root, one, mine = np.empty((n, n)), np.ones(n), separation.copy()
+    root, whitened_ones, whitened = np.empty((n, n)), np.ones(n), separation.copy()
     _prior_factor(modality, reader, is_system, between, root)
-    forwards(root, n, one)
-    forwards(root, n, mine)
+    forwards(root, n, whitened_ones)
+    forwards(root, n, whitened)
     sums[0], sums[1], sums[2] = n, 0.0, 0.0
     for j in range(n):
-        sums[1] += one[j] * mine[j]
-        sums[2] += mine[j] ** 2
+        sums[1] += whitened_ones[j] * whitened[j]
+        sums[2] += whitened[j] ** 2
 
 
 @inner
@@ -169,7 +172,7 @@ def move_separations(
     latent: Floats, reading: Ints, positive: Ints, of_case: Ints, case_start: Ints, group: Ints,
     modality: Ints, reader: Ints, is_system: Flags, n_areas: int, parts: int,
 ) -> None:  # fmt: skip
-    """Draw separations with the effects of cases summed out, then those effects.
+    """Draw separations with the effects of cases integrated out, then those effects.
 
     The standard deviations between readers are drawn first, given separations. ``parts`` is their
     number, 2 or 1; a single one has the prior of both combined.
@@ -347,8 +350,8 @@ def move_spreads(
             c, j, d = case[n], reading[n], positive[n]
             own = effect[c, _column(kind, j, modality, reader, n_areas)]
             rest = (latent[n] - d * separation[j]) / ratio[d] + own
-            for other in range(3):
-                rest -= effect[c, _column(other, j, modality, reader, n_areas)]
+            for each_kind in range(3):
+                rest -= effect[c, _column(each_kind, j, modality, reader, n_areas)]
             over += (own / before) ** 2
             slopes += own / before * rest
         sd[kind] = _slice_slope(
@@ -375,8 +378,8 @@ def _stretch_density(
 ) -> float:
     """Return the log density of the logarithm of the factor by which all numbers are stretched.
 
-    The density of effects does not change, since their standard deviations are stretched too. That
-    of residuals does: their standard deviation stays 1.
+    The density of effects does not change, since their standard deviations are stretched too. The
+    density of residuals does: their standard deviation stays 1.
     """
     f = math.exp(x)
     out, stretched, scaled = (n + sums[0]) * x - 0.5 * f * f * squares, np.empty(3), np.empty(3)
@@ -450,15 +453,15 @@ def _room(
     low, high = -math.inf, math.inf
     highest_negative = highest_positive = -math.inf  # of lower grades
     for k in range(n_grades[j]):
-        negative, other = highest_negative, highest_positive
+        new_negative, new_positive = highest_negative, highest_positive
         for n in range(start[j, k], start[j, k + 1]):
             if positive[n]:
                 low = max(low, highest_negative - latent[n])
-                other = max(other, latent[n])
+                new_positive = max(new_positive, latent[n])
             else:
                 high = min(high, latent[n] - highest_positive)
-                negative = max(negative, latent[n])
-        highest_negative, highest_positive = negative, other
+                new_negative = max(new_negative, latent[n])
+        highest_negative, highest_positive = new_negative, new_positive
     return low, high
 
 
@@ -470,7 +473,7 @@ def move_apart(
 ) -> None:  # fmt: skip
     """Shift the positive cases of each reading, with its separation, as far as its order allows.
 
-    It speeds up mixing if a reader makes hardly any errors. Residuals do not change, so the shift
+    This speeds up mixing if a reader makes hardly any errors. Residuals do not change, so the shift
     has the normal prior of the separation given the other separations.
     """
     n, unit = len(separation), math.sqrt(total(sd, ratio))
@@ -504,7 +507,7 @@ def draw_areas(
 ) -> None:  # fmt: skip
     """Draw probits of average areas: a draw from the prior, corrected like effects of cases.
 
-    All other moves have these probits summed out, so that they are drawn last.
+    In all other moves these probits are integrated out, so that they are drawn last.
     """
     n, n_readers = len(separation), 0
     rest, unit = np.empty(n), math.sqrt(total(sd, ratio))

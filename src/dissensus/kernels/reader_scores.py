@@ -1,7 +1,8 @@
 """Latent numbers of graded scores, given effects of readers and cases (`reader_effects`).
 
 The likelihood of a reading is the probability that all latent numbers of a grade are below all
-those of the next grade. It is written with the largest latent number of each grade but the highest.
+those of the next grade. The sampler also draws the largest latent number of each grade except the
+highest.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def move_cuts(
     state: State, cut: Floats, start: Ints, n_grades: Ints, centre: Floats, positive: Ints,
     ratio: Floats,
 ) -> None:  # fmt: skip
-    """Draw the largest latent number of each grade, with the others summed out."""
+    """Draw the largest latent number of each grade, with the others integrated out."""
     for j in range(len(n_grades)):
         last = n_grades[j] - 1
         for k in range(last):

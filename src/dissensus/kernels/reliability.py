@@ -22,7 +22,7 @@ from dissensus.kernels.types import Floats, Ints
 
 @inner
 def _genuine(confidence: float, chance: float) -> float:
-    # These need no chance of a guess: with confidence 0 and chance 0 the ratio would be 0/0.
+    # With confidence 0 and chance 0 the ratio would be 0/0.
     if confidence == 0.0 or confidence == 1.0:
         return confidence
     return confidence / (confidence + (1.0 - confidence) * chance)
@@ -42,7 +42,7 @@ def genuine(confidence: Floats, chance: Floats) -> Floats:
 
 
 @kernel
-def agreeing(start: Ints, own: Ints, said: Ints, amount: Floats, n_labels: int) -> Floats:
+def agreeing(start: Ints, own: Ints, row_code: Ints, amount: Floats, n_labels: int) -> Floats:
     r"""Sum products over agreeing pairs of annotators (item), in time linear in the rows.
 
     :math:`\sum_{r < s} \sum_k m_{rk} m_{sk}`, with :math:`m_{rk} \ge 0` the amount that annotator r
@@ -57,12 +57,12 @@ def agreeing(start: Ints, own: Ints, said: Ints, amount: Floats, n_labels: int) 
             # Products with earlier annotators are added, and nothing is subtracted: no digits are
             # lost, and no sum is below 0.
             for row in range(place, own[place]):
-                out[i] += amount[row] * before[said[row]]
+                out[i] += amount[row] * before[row_code[row]]
             for row in range(place, own[place]):
-                before[said[row]] += amount[row]
+                before[row_code[row]] += amount[row]
             place = own[place]
         for row in range(start[i], start[i + 1]):
-            before[said[row]] = 0.0
+            before[row_code[row]] = 0.0
     return out
 
 
@@ -79,24 +79,24 @@ class Pairs(NamedTuple):
 
 
 @inner
-def _right(one: float, two: float, errors: float) -> float:
-    both = one * two
-    neither = (1.0 - one) * (1.0 - two) / errors
+def _right(accuracy: float, other_accuracy: float, errors: float) -> float:
+    both = accuracy * other_accuracy
+    neither = (1.0 - accuracy) * (1.0 - other_accuracy) / errors
     if both + neither > 0.0:
         return both / (both + neither)
     return np.nan  # one is always right and the other never, or there is no way to be wrong
 
 
 @kernel
-def both_right(one: Floats, two: Floats, errors: float) -> Floats:
+def both_right(accuracy: Floats, other_accuracy: Floats, errors: float) -> Floats:
     """Return the probability that two annotators who agree are right, from their accuracies (n).
 
-    ``errors`` is the number of ways to be wrong together: 1, or the number of labels less 1; NaN if
-    there is none.
+    ``errors`` is the number of ways to be wrong together: 1, or the number of labels minus 1. The
+    result is NaN if it is 0.
     """
-    out = np.empty(len(one))
+    out = np.empty(len(accuracy))
     for n in range(len(out)):
-        out[n] = _right(one[n], two[n], errors)
+        out[n] = _right(accuracy[n], other_accuracy[n], errors)
     return out
 
 
@@ -108,89 +108,94 @@ def right_by_item(
     """Add up the amounts of `Pairs` times the probability that they are right: (draw, item).
 
     ``amount``: corrected for chance.
-    ``accuracy`` (draw, cell): of annotators, or of annotators on items; ``cell`` (row) is a row's.
+    ``accuracy`` (draw, cell): of annotators, or of annotators on items; ``cell`` (row) is the cell
+    of each row.
     """
     out = np.zeros((len(accuracy), len(start) - 1))
     for draw in range(len(accuracy)):
         for i in range(len(start) - 1):
             for pair in range(start[i], start[i + 1]):
                 if amount[pair] > 0.0:
-                    one, two = (
+                    first, second = (
                         accuracy[draw, cell[left[pair]]], accuracy[draw, cell[right[pair]]]
                     )  # fmt: skip
-                    out[draw, i] += amount[pair] * _right(one, two, errors)
+                    out[draw, i] += amount[pair] * _right(first, second, errors)
     return out
 
 
 @kernel
 def right_by_annotators(
-    totals: Floats, left: Ints, right: Ints, accuracy: Floats, which: Ints, draw: Ints,
+    totals: Floats, left: Ints, right: Ints, accuracy: Floats, weight_set: Ints, draw: Ints,
     errors: float,
 ) -> Floats:  # fmt: skip
     """Do as `right_by_item`, from totals over items of each pair of annotators (n).
 
     ``totals`` (set of weights, pair), ``left`` and ``right`` (pair): the annotators of each pair.
     ``accuracy`` (draw, annotator).
-    ``which``, ``draw`` (n): sets of weights, and the draws of accuracies that they are paired with.
+    ``weight_set``, ``draw`` (n): the sets of weights, and the draw of accuracies of each.
     """
-    out = np.zeros(len(which))
-    for n in range(len(which)):
+    out = np.zeros(len(weight_set))
+    for n in range(len(weight_set)):
         for pair in range(len(left)):
-            total = totals[which[n], pair]
+            total = totals[weight_set[n], pair]
             if total > 0.0:
-                one, two = accuracy[draw[n], left[pair]], accuracy[draw[n], right[pair]]
-                out[n] += total * _right(one, two, errors)
+                first, second = accuracy[draw[n], left[pair]], accuracy[draw[n], right[pair]]
+                out[n] += total * _right(first, second, errors)
     return out
 
 
 @kernel
 def _under_weights(
-    start: Ints, left: Ints, right: Ints, amount: Floats, confidence: Floats, said: Ints,
-    chance: Floats, weights: Floats, accuracy: Floats, cell: Ints, which: Ints, draw: Ints,
+    start: Ints, left: Ints, right: Ints, amount: Floats, confidence: Floats, row_code: Ints,
+    chance: Floats, weights: Floats, accuracy: Floats, cell: Ints, weight_set: Ints, draw: Ints,
     errors: float, column: Ints, n_columns: int,
 ) -> Floats:  # fmt: skip
-    out = np.zeros((len(which), n_columns))
-    meant = np.empty(len(left))
-    for n in range(len(which)):
-        weight, right_at = weights[which[n]], accuracy[draw[n]]
-        if n == 0 or which[n] != which[n - 1]:  # otherwise only the accuracies change
-            p = chance[which[n]]
+    out = np.zeros((len(weight_set), n_columns))
+    genuine_amount = np.empty(len(left))
+    for n in range(len(weight_set)):
+        weight, right_at = weights[weight_set[n]], accuracy[draw[n]]
+        if n == 0 or weight_set[n] != weight_set[n - 1]:  # otherwise only the accuracies change
+            p = chance[weight_set[n]]
             for pair in range(len(left)):
-                one, two = left[pair], right[pair]
-                meant[pair] = _genuine(confidence[one], p[said[one]])
-                meant[pair] *= amount[pair] * _genuine(confidence[two], p[said[two]])
+                row, other_row = left[pair], right[pair]
+                genuine_amount[pair] = _genuine(confidence[row], p[row_code[row]])
+                genuine_amount[pair] *= amount[pair] * _genuine(
+                    confidence[other_row], p[row_code[other_row]]
+                )
         for i in range(len(start) - 1):
             # Items of weight 0 are skipped: a chance of 0 or an accuracy of 1 could give NaN.
             for pair in range(start[i], start[i + 1] if weight[i] > 0.0 else start[i]):
-                if meant[pair] > 0.0:
-                    one, two = right_at[cell[left[pair]]], right_at[cell[right[pair]]]
-                    out[n, column[pair]] += weight[i] * meant[pair] * _right(one, two, errors)
+                if genuine_amount[pair] > 0.0:
+                    first, second = right_at[cell[left[pair]]], right_at[cell[right[pair]]]
+                    out[n, column[pair]] += (
+                        weight[i] * genuine_amount[pair] * _right(first, second, errors)
+                    )
     return out
 
 
 def right_under_weights(
-    pairs: Pairs, confidence: Floats, said: Ints, chance: Floats, weights: Floats,
-    accuracy: Floats, cell: Ints, which: Ints, draw: Ints, errors: float, *,
+    pairs: Pairs, confidence: Floats, row_code: Ints, chance: Floats, weights: Floats,
+    accuracy: Floats, cell: Ints, weight_set: Ints, draw: Ints, errors: float, *,
     column: Ints | None = None, n_columns: int = 1,
 ) -> Floats:  # fmt: skip
-    """Do as `right_by_item` for pairs that do not guess; chances depend on the weights (n).
+    """Do as `right_by_item` for pairs that did not guess; chances depend on the weights (n).
 
     ``pairs``: with amounts not corrected for chance.
-    ``confidence``, ``said`` (row): in the order of the rows.
+    ``confidence``, ``row_code`` (row): in the order of `Grouped`; codes are of labels.
     ``chance`` (set of weights, label): probabilities of guesses.
     ``weights`` (set of weights, item).
     ``column`` (pair): number of the pair of annotators; the result is then (n, column).
 
-    >>> two = Pairs(np.array([0, 1, 2]), np.array([0, 2]), np.array([1, 3]), np.ones(2))
+    >>> pairs = Pairs(np.array([0, 1, 2]), np.array([0, 2]), np.array([1, 3]), np.ones(2))
     >>> zero, sure = np.zeros(1, int), np.array([0.5, 1.0, 1.0, 1.0])
-    >>> right_under_weights(two, sure, np.zeros(4, int), np.array([[0.5]]), np.ones((1, 2)),
+    >>> right_under_weights(pairs, sure, np.zeros(4, int), np.array([[0.5]]), np.ones((1, 2)),
     ...     np.array([[0.8]]), np.zeros(4, int), zero, zero, 1.0, column=np.arange(2), n_columns=2
     ... ).round(3)
     array([[0.627, 0.941]])
     """
     columns = np.zeros(len(pairs.left), dtype=np.int64) if column is None else column
     sums = _under_weights(
-        *pairs, confidence, said, chance, weights, accuracy, cell, which, draw, errors, columns,
-        n_columns,
+        *pairs, confidence, row_code, chance, weights, accuracy, cell, weight_set, draw, errors,
+        columns, n_columns,
     )  # fmt: skip
     return np.asarray(sums[:, 0] if column is None else sums)

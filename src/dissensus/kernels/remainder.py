@@ -1,9 +1,9 @@
-"""Unnamed labels of an item, and the labels that lead a draw.
+"""Shares of the labels of an item that no annotator named, and the leading labels of a draw.
 
 The unnamed labels are exchangeable: their shares are a symmetric Dirichlet(a, ..., a) draw,
 independent of everything else. A size-biased pick gives the shares one by one, the large ones
-early: with U labels, the i-th takes the fraction Beta(1 + a, a (U - i)) of what is left, and goes
-to a label drawn uniformly from those left. The draw can stop as soon as the rest is negligible.
+early: with U labels, the i-th takes the fraction Beta(1 + a, a (U - i)) of the rest, and goes to a
+label drawn uniformly from the remaining ones. The draw can stop as soon as the rest is negligible.
 The stream of random numbers starts from the row's own key, so that all functions see the same
 shares.
 """
@@ -30,11 +30,11 @@ ANONYMOUS = -10
 @inner
 def unnamed_label(codes: Ints, place: int, n_labels: int) -> int:
     """Return entry ``place`` of `unnamed_labels` without computing the others."""
-    label, more = -1, place
-    while more != label:  # skip as many labels as are used up to there
-        label, more = more, place
+    label, candidate = -1, place
+    while candidate != label:  # skip the used labels up to this one
+        label, candidate = candidate, place
         for c in range(len(codes)):
-            more += 0 <= codes[c] <= label
+            candidate += 0 <= codes[c] <= label
     return label if label < n_labels else ANONYMOUS - place
 
 
@@ -57,9 +57,10 @@ def unnamed_labels(codes: Ints, size: int, n_labels: int) -> Ints:
 
 @inner
 def parted(state: State, a: float, left: int) -> tuple[float, float, float]:
-    """Draw the fraction that a share takes; return it, the rest, and the log rest; a below `SMALL`.
+    """Draw the fraction of the rest that a share takes, for a below `SMALL`.
 
-    The fraction t is Beta(1 + a, b): drawn from Beta(1, b), and accepted with probability t^a.
+    Returns the fraction, 1 minus the fraction, and the logarithm of the latter. The fraction t is
+    Beta(1 + a, b): it is drawn from Beta(1, b), and accepted with probability t^a.
     """
     while True:
         log_kept, u = math.log(uniform(state)) / (a * left), uniform(state)
@@ -74,7 +75,7 @@ def parted(state: State, a: float, left: int) -> tuple[float, float, float]:
 def next_share(state: State, rest: float, step: int, labels: Ints, a: float) -> tuple[float, float]:
     """Take the next share off ``rest``, and move its label to ``labels[step]``.
 
-    Returns the share and the new rest. ``a`` must be finite (infinity is an even split).
+    Returns the share and the new rest. ``a`` must be finite (infinity means an even split).
     """
     left = len(labels) - step - 1
     pick = step + int(uniform(state) * (left + 1))
@@ -85,7 +86,7 @@ def next_share(state: State, rest: float, step: int, labels: Ints, a: float) -> 
         taken, kept, _ = parted(state, a, left)
         return rest * taken, rest * kept
     odds = log_gamma_variate(state, a * left) - log_gamma_variate(state, 1.0 + a)
-    # Both parts separately: rest - share would be 0 or noise where the share is nearly all.
+    # Not as rest - share, which is 0 or rounding error if the share is nearly all.
     ratio = math.exp(-abs(odds))
     larger, smaller = rest / (1.0 + ratio), rest * ratio / (1.0 + ratio)
     return (smaller, larger) if odds > 0 else (larger, smaller)
@@ -114,7 +115,7 @@ NOBODY = -1
 """Fills the places if fewer labels than needed have a positive plausibility."""
 
 
-# Up to here, inserting into a short sorted list beats sorting all labels.
+# Up to this many leading labels, inserting into a sorted list is faster than sorting all labels.
 _FEW = 16
 
 

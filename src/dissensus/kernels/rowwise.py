@@ -56,13 +56,14 @@ def rowwise(signature: str, layout: str) -> Callable[[Callable[..., None]], Call
     """Compile a function of one row, which writes its last arguments, for arrays of rows.
 
     The result is called like a generalised ufunc: it returns the written arguments. Numba cannot
-    cache a gufunc that two processes may compile at once (decision 0005). ``signature`` has the
-    types of one row, an array of length 1 for a number that is written; ``layout`` is NumPy's
-    signature of core dims.
+    cache a gufunc that two processes may compile at once (decision 0005).
+
+    ``signature`` has the types of one row; a number that is written is an array of length 1.
+    ``layout`` is NumPy's signature of core dims.
     """
     arguments = _arguments(signature, layout)
-    read = [one for one in arguments if not one.written]
-    written = [one for one in arguments if one.written]
+    read = [argument for argument in arguments if not argument.written]
+    written = [argument for argument in arguments if argument.written]
 
     def decorate(function: Callable[..., None]) -> Callable[..., Any]:
         loops_over = functools.cache(lambda: _loops(function, arguments))
@@ -71,11 +72,14 @@ def rowwise(signature: str, layout: str) -> Callable[[Callable[..., None]], Call
         def apply(*values: Any) -> Any:
             arrays = [
                 np.require(
-                    np.asarray(value).astype(one.dtype, casting="safe", copy=False), None, "A"
+                    np.asarray(value).astype(argument.dtype, casting="safe", copy=False), None, "A"
                 )
-                for one, value in zip(read, values, strict=True)
+                for argument, value in zip(read, values, strict=True)
             ]
-            split = [array.ndim - len(one.core) for one, array in zip(read, arrays, strict=True)]
+            split = [
+                array.ndim - len(argument.core)
+                for argument, array in zip(read, arrays, strict=True)
+            ]
             sides = [
                 (array.shape[:at], array.shape[at:])
                 for array, at in zip(arrays, split, strict=True)
@@ -88,13 +92,14 @@ def rowwise(signature: str, layout: str) -> Callable[[Callable[..., None]], Call
                 for array, (_, core) in zip(arrays, sides, strict=True)
             ]
             out = [
-                np.empty((*wide, *(sizes[dim] for dim in one.core)), one.dtype) for one in written
+                np.empty((*wide, *(sizes[dim] for dim in argument.core)), argument.dtype)
+                for argument in written
             ]
             rows = loops_over()
             for place in np.ndindex(wide[:-_LOOPS]):
                 _in_threads(rows, [array[place] for array in (*views, *out)])
-            found = [array.reshape(loops + array.shape[len(wide) :])[()] for array in out]
-            return found[0] if len(found) == 1 else tuple(found)
+            results = [array.reshape(loops + array.shape[len(wide) :])[()] for array in out]
+            return results[0] if len(results) == 1 else tuple(results)
 
         return apply
 
@@ -102,15 +107,15 @@ def rowwise(signature: str, layout: str) -> Callable[[Callable[..., None]], Call
 
 
 def _in_threads(rows: Callable[..., None], arrays: list[Any]) -> None:
-    """Process all rows; use one thread a processor if there are many rows.
+    """Process all rows; use one thread for each processor if there are many rows.
 
-    No threads are started within a thread or a Dask task, beside which others already run.
+    A thread or a Dask task starts no threads, because others already run in parallel.
     """
     loops = arrays[-1].shape[:_LOOPS]
     longest = int(np.argmax(loops))
     n_threads = min(os.cpu_count() or 1, loops[longest])
-    few = n_threads < 2 or max(array.size for array in arrays) < _MANY
-    if few or no_threads() or current_thread() is not main_thread():
+    is_small = n_threads < 2 or max(array.size for array in arrays) < _MANY
+    if is_small or no_threads() or current_thread() is not main_thread():
         rows(*arrays)
         return
     edges = np.linspace(0, loops[longest], n_threads + 1).astype(int).tolist()
@@ -125,7 +130,7 @@ def _in_threads(rows: Callable[..., None], arrays: list[Any]) -> None:
 
 
 def _arguments(signature: str, layout: str) -> tuple[_Argument, ...]:
-    """Read the two signatures together."""
+    """Return the arguments, read from both signatures."""
     dtypes = re.findall(r"(\w+)(?:\[[:, ]*\])?(?=,\s*\w|\))", signature[signature.index("(") :])
     taken, written = (re.findall(r"\(([^)]*)\)", side) for side in layout.split("->"))
     cores = [tuple(part for part in core.split(",") if part) for core in (*taken, *written)]
@@ -138,8 +143,8 @@ def _arguments(signature: str, layout: str) -> tuple[_Argument, ...]:
 def _sizes(name: str, read: list[_Argument], cores: list[tuple[int, ...]]) -> dict[str, int]:
     """Return the size of each core dim, which must be the same in all arguments."""
     sizes: dict[str, int] = {}
-    for one, core in zip(read, cores, strict=True):
-        for dim, size in zip(one.core, core, strict=True):
+    for argument, core in zip(read, cores, strict=True):
+        for dim, size in zip(argument.core, core, strict=True):
             if sizes.setdefault(dim, size) != size:
                 raise ValueError(
                     f"{name}: {dim} is {sizes[dim]} in one argument, {size} in another"
@@ -158,22 +163,25 @@ def _loops(function: Callable[..., None], arguments: tuple[_Argument, ...]) -> A
             lines.append(f"{' ' * depth}  {', '.join(at[depth + 1])} = {parts}")
     # A number that is written is an array of length 1.
     row = ", ".join(
-        f"{name}[{'i:i + 1' if one.written and not one.core else 'i'}]"
-        for name, one in zip(at[-1], arguments, strict=True)
+        f"{name}[{'i:i + 1' if argument.written and not argument.core else 'i'}]"
+        for name, argument in zip(at[-1], arguments, strict=True)
     )
     lines.append(f"{' ' * _LOOPS} row({row})")
-    # A function typed in at a prompt has no file to keep a cache beside.
+    # A function typed in at a prompt has no file, and cannot be cached.
     cache = not function.__code__.co_filename.startswith("<")
     code = function.__code__
     scope: dict[str, Any] = {"row": njit(function, inline="always")}
-    # Placed at the line of the kernel: Numba caches beside the source, by file and line.
+    # Empty lines place the code at the line of the kernel: Numba caches by file and line.
     text = "\n" * (code.co_firstlineno - 1) + "\n".join(lines)
     exec(compile(text, code.co_filename, "exec"), scope)  # noqa: S102
     kinds = [
         types.Array(
-            getattr(types, one.dtype), _LOOPS + len(one.core), "A", readonly=not one.written
+            getattr(types, argument.dtype),
+            _LOOPS + len(argument.core),
+            "A",
+            readonly=not argument.written,
         )
-        for one in arguments
+        for argument in arguments
     ]
     made = compiled(named_after(scope["rows"], function), cache=cache, nogil=True)
     made.compile(types.void(*kinds))

@@ -1,4 +1,4 @@
-"""Random numbers from a density known up to a factor: slices, and tangents of log-concave ones.
+"""Random numbers from a density known up to a factor: slice sampling, and tangent envelopes.
 
 Log-concave densities are drawn by rejection. Three tangents to the log density, one near the mode
 and one on either side, lie above it and make an envelope of three exponential pieces. A draw from
@@ -46,8 +46,8 @@ def join(lines: Floats) -> None:
         gap = lines[SLOPE, i] - lines[SLOPE, i + 1]
         lines[EDGE, i + 1] = lines[TOUCH, i + 1]  # valid if the two are the same line
         if gap > 0.0:
-            there = _at_zero(lines, i + 1) - _at_zero(lines, i)
-            lines[EDGE, i + 1] = min(there / gap, lines[TOUCH, i + 1])
+            intercept_gap = _at_zero(lines, i + 1) - _at_zero(lines, i)
+            lines[EDGE, i + 1] = min(intercept_gap / gap, lines[TOUCH, i + 1])
     lines[EDGE, 2] = max(lines[EDGE, 2], lines[EDGE, 1])
     for i in range(3):
         end, sign = _near_end(i)
@@ -82,7 +82,7 @@ def draw_from(state: State, lines: Floats, i: int) -> tuple[float, float]:
 
 @inner
 def _near_end(i: int) -> tuple[int, float]:
-    """Return an edge of a piece that is not infinite, and the direction from it into the piece."""
+    """Return a finite end of a piece, and the direction from it into the piece."""
     return (1, -1.0) if i == 0 else (i, 1.0)
 
 

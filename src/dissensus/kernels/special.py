@@ -9,15 +9,15 @@ integrated in two parts: up to ``_TURN`` with :math:`r = \sin\theta`, which remo
 at 1; beyond, with :math:`x = \sqrt{1 - r^2}`, where
 
 .. math:: 2\pi\,\varphi_2(h, k; r)\,|dr| =
-    e^{-(h - k)^2 / (2 x^2)}\; \frac{e^{-h k / (1 + r)}}{r}\,dx:
+    e^{-(h - k)^2 / (2 x^2)}\; \frac{e^{-h k / (1 + r)}}{r}\,dx.
 
-the first factor rises where x is about :math:`|h - k|`, however small that is, and is followed in
-panels whose ends are in a fixed ratio; the second is smooth.
+The first factor rises where x is about :math:`|h - k|`, however small this is. It is integrated in
+panels whose ends have a fixed ratio. The second factor is smooth.
 
 The logistic distribution as a mixture of normal ones: a logistic number is :math:`2 K Z`, with Z
 standard normal and K of Kolmogorov's distribution (Andrews & Mallows 1974). The density of the
 variance :math:`V = 4 K^2` falls off doubly exponentially on both sides of the scale of log V, so
-that equal steps there integrate it, times any smooth function, to the last digits.
+that a sum over equal steps integrates it, times any smooth function, to the last digits.
 
 Normal intervals (`interval`) are exact to rounding in the far tails too: both ends are mirrored to
 the side on which the distribution functions are small.
@@ -123,9 +123,9 @@ _LOST = 40.0
 
 
 @inner
-def log_plus(one: float, other: float) -> float:
+def log_plus(log_a: float, log_b: float) -> float:
     """Return the logarithm of the sum of two numbers, given their logarithms."""
-    high, low = (one, other) if one > other else (other, one)
+    high, low = (log_a, log_b) if log_a > log_b else (log_b, log_a)
     if not high - low < _LOST:  # also where both are -inf, and the difference is undefined
         return high
     return high + math.log1p(math.exp(low - high))
@@ -135,13 +135,13 @@ def log_plus(one: float, other: float) -> float:
 def log_total(logs: Floats) -> float:
     """Return the logarithm of the sum of numbers, given their logarithms; -inf without numbers."""
     top = -np.inf
-    for one in logs:
-        top = max(top, one)
+    for log_term in logs:
+        top = max(top, log_term)
     if top == -np.inf:
         return top
     summed = 0.0
-    for one in logs:
-        summed += math.exp(one - top)
+    for log_term in logs:
+        summed += math.exp(log_term - top)
     return top + math.log(summed)
 
 
@@ -167,7 +167,7 @@ def logistic_mixture() -> tuple[Floats, Floats]:
 
 
 def _density(variance: Floats) -> Floats:
-    """Return the density of V = 4 K^2, by the one of two series of K that converges there."""
+    """Return the density of V = 4 K^2, by that of two series of K that converges faster."""
     k = np.sqrt(variance) / 2
     j = np.arange(1, _TERMS)[:, None]
     sign = np.where(j % 2 == 1, 1.0, -1.0)
@@ -231,7 +231,7 @@ def _below(low: float, high: float) -> tuple[float, float, float]:
     return math.log(p), at_low, _DENSITY * math.exp(-0.5 * high * high) / p
 
 
-# The logarithm of a rising factorial, which counts have under Beta and Dirichlet priors.
+# The logarithm of a rising factorial, as in likelihoods of counts with Beta and Dirichlet priors.
 
 
 _FEW = 32
@@ -261,7 +261,7 @@ def log_rising_of(a: float, n: float) -> float:
     return math.lgamma(a + n) - math.lgamma(a)
 
 
-# Cholesky factors of matrices as large as there are pools: a handful of rows.
+# Cholesky factors of small matrices.
 
 
 @inner
@@ -367,11 +367,11 @@ def step_variance(weight: Floats, bound: Floats) -> Floats:
     Bounds (..., part) are in falling order, as rising cutpoints have them.
     """
     below, above = weight * ndtr(bound), weight * ndtr(-bound)
-    # The parts before the present one have larger bounds: their sum is over Phi(-max).
+    # The parts before part a have larger bounds: ``before`` sums w_b Phi(-max) over them.
     before = np.cumsum(above, axis=-1) - above
     return np.asarray((below * (above + 2 * before)).sum(axis=-1))
 
 
 def mixture_variance(weight: Floats, bound: Floats) -> Floats:
-    r"""Return the variance :math:`p (1 - p)` of a yes, :math:`p = \sum_a w_a \Phi(h_a)`."""
+    r"""Return the variance p (1 - p) of a binary label, :math:`p = \sum_a w_a \Phi(h_a)`."""
     return np.asarray((weight * ndtr(bound)).sum(axis=-1) * (weight * ndtr(-bound)).sum(axis=-1))

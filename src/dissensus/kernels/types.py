@@ -11,11 +11,11 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int32]
 Codes = Ints
-"""Names as numbers: labels, items, annotators."""
+"""Numbers that stand for names: labels, items, annotators."""
 UNKNOWN = -1
 """Stands for an unknown code."""
 Keys = npt.NDArray[np.uint64]
-"""Where streams of random numbers begin."""
+"""Start of each stream of random numbers."""
 Flags = npt.NDArray[np.bool_]
 Array = npt.NDArray[Any]
 Names = Array

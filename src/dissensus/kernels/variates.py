@@ -45,12 +45,12 @@ def _up_to_half(state: State, n: int, p: float) -> int:
 def _counted(state: State, n: int, p: float) -> int:
     """Jump from success to success: the gaps between them are geometric."""
     step = math.log1p(-p)
-    place, found = 0.0, 0
+    place, n_successes = 0.0, 0
     while True:
         place += math.floor(math.log(uniform(state)) / step) + 1.0
         if place > n:
-            return found
-        found += 1
+            return n_successes
+        n_successes += 1
 
 
 @inner
@@ -81,32 +81,32 @@ def _rejected(state: State, n: int, p: float) -> int:
 
 
 @inner
-def scatter(state: State, n: int, weight: Floats, total: float, found: Ints) -> None:
+def scatter(state: State, n: int, weight: Floats, total: float, counts: Ints) -> None:
     """Write the counts of n draws by cell, with probabilities proportional to the weights.
 
     ``total`` is the sum of the weights, up to rounding.
     """
-    found[:] = 0
+    counts[:] = 0
     last = len(weight) - 1
     while weight[last] <= 0.0 and last > 0:
-        last -= 1  # what rounding leaves over must not go to an impossible cell
+        last -= 1  # after rounding, a rest must not go to an impossible cell
     if n == 1:
         left = uniform(state) * total
         for k in range(last):
             left -= weight[k]
             if left < 0.0:
-                found[k] = 1
+                counts[k] = 1
                 return
-        found[last] = 1
+        counts[last] = 1
         return
     rest = n
     for k in range(last):
         if rest == 0:
             return
-        found[k] = binomial(state, rest, weight[k] / total if total > 0.0 else 0.0)
-        rest -= found[k]
+        counts[k] = binomial(state, rest, weight[k] / total if total > 0.0 else 0.0)
+        rest -= counts[k]
         total -= weight[k]
-    found[last] = rest
+    counts[last] = rest
 
 
 def draw_exponential(keys: Keys, draws: int) -> Floats:
@@ -174,7 +174,7 @@ def normal(state: State) -> float:
 
 @inner
 def _beyond(state: State, low: float) -> float:
-    """Draw from the tail above a positive number: exponential steps, thinned."""
+    """Draw from the normal tail above a positive number, by rejection from an exponential."""
     while True:
         step = -math.log(uniform(state)) / low
         if -2.0 * math.log(uniform(state)) > step * step:
@@ -182,7 +182,7 @@ def _beyond(state: State, low: float) -> float:
 
 
 _WIDE: Final = 1.5
-"""Unbounded variates fall often enough into an interval near 0 that is wider than this."""
+"""In an interval near 0 that is wider than this, few unbounded normal variates are rejected."""
 
 
 @inner

@@ -64,7 +64,7 @@ def log(x: float) -> float:
     """Return the logarithm of x, a positive number of at least 1e-300, and finite."""
     bits = np.float64(x).view(np.int64)
     times = bits - _ROOT_HALF_BITS >> 52
-    rest = np.int64(bits - (times << 52)).view(np.float64) - 1.0  # beyond 1, near it
+    rest = np.int64(bits - (times << 52)).view(np.float64) - 1.0  # mantissa near 1, minus 1
     s = rest / (2.0 + rest)
     z = s * s
     p = 2.0 / 21.0

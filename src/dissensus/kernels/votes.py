@@ -3,6 +3,8 @@
 A *respondent* is an annotator, a system, or all annotators at once where a model does not tell them
 apart. Items with the same labels from the same respondents have one pattern. They share one
 posterior of the truth, so that the cost of a sweep grows with the number of patterns.
+
+A *version* is one replicate of all labels.
 """
 
 from __future__ import annotations
@@ -34,18 +36,21 @@ class Sums(NamedTuple):
     """(version, label, label): disagreeing pairs, the lower label first. Each pair of an item with
     n labels counts 1 / (n - 1), so that each label counts once."""
     agreed: Floats
-    """(version, annotator): the share of the other labels of an item that were the same."""
+    """(version, annotator): share of the other labels of an item that are the same, summed over the
+    annotator's labels."""
     excess: Floats
     """(version, annotator, label): count of the label minus its shares on the annotator's items."""
     items: Floats
     """(version, 2): agreement of items with three labels or more, and its square."""
     unanimous: Floats
-    """(version, system, 2): answers where annotators agree; those that agree with them."""
+    """(version, system, 2): answers on items where all annotators agree; those that are the same
+    label."""
     split: Floats
-    """(version, system, 2): answers where they do not; the share of labels that are the same."""
+    """(version, system, 2): answers on other items; summed shares of the items' labels that are the
+    same."""
     same: Floats
-    """(version, system, system): where two systems give the same answer, the share of pairs of an
-    item's labels that agree with each other and not with the answer."""
+    """(version, system, system): for items where two systems give the same answer, the sum of the
+    shares of pairs of labels that agree with each other and not with the answer."""
 
 
 def rows(item: Ints, annotator: Ints, n_items: int, n_annotators: int, n_labels: int) -> Rows:
@@ -60,28 +65,28 @@ def rows(item: Ints, annotator: Ints, n_items: int, n_annotators: int, n_labels:
 
 @inner
 def _add_annotators(
-    where: Rows, label: Ints, count: Ints, i: int, v: int,
+    layout: Rows, label: Ints, count: Ints, i: int, v: int,
     pairs: Floats, agreed: Floats, excess: Floats, items: Floats,
 ) -> None:  # fmt: skip
-    """Add an item's labels (row) of one version; ``count`` has the number of each."""
-    n = where.start[i + 1] - where.start[i]
+    """Add an item's labels (row) in one version; ``count`` has the number of each label."""
+    n = layout.start[i + 1] - layout.start[i]
     together = 0.0
-    for a in range(where.n_labels):
+    for a in range(layout.n_labels):
         if count[a] == 0:
             continue
         together += count[a] * (count[a] - 1)
-        for b in range(a + 1, where.n_labels):
+        for b in range(a + 1, layout.n_labels):
             pairs[v, a, b] += count[a] * count[b] / (n - 1)
     if n > 2:
         share = together / (n * (n - 1))
         items[v, 0] += share
         items[v, 1] += share * share
-    for row in range(where.start[i], where.start[i + 1]):
-        who = where.annotator[row]
-        agreed[v, who] += (count[label[row]] - 1) / (n - 1)
-        excess[v, who, label[row]] += 1.0
-        for other in range(where.start[i], where.start[i + 1]):
-            excess[v, who, label[other]] -= 1.0 / n
+    for row in range(layout.start[i], layout.start[i + 1]):
+        annotator = layout.annotator[row]
+        agreed[v, annotator] += (count[label[row]] - 1) / (n - 1)
+        excess[v, annotator, label[row]] += 1.0
+        for other_row in range(layout.start[i], layout.start[i + 1]):
+            excess[v, annotator, label[other_row]] -= 1.0 / n
 
 
 @inner
@@ -111,19 +116,19 @@ def _add_systems(
 
 
 @kernel
-def sums(where: Rows, labels: npt.NDArray[np.integer], answers: npt.NDArray[np.integer]) -> Sums:
+def sums(layout: Rows, labels: npt.NDArray[np.integer], answers: npt.NDArray[np.integer]) -> Sums:
     """Return sums of agreement between annotators and systems, for each version of their labels.
 
     ``labels`` (version, row) are sorted by item; ``answers`` (version, item, system) are -1 for
     none.
 
-    >>> where = rows(np.array([0, 0, 0]), np.arange(3), 1, 3, 2)
-    >>> total = sums(where, np.array([[0, 1, 1]]), np.array([[[0, 0]]]))
+    >>> layout = rows(np.array([0, 0, 0]), np.arange(3), 1, 3, 2)
+    >>> total = sums(layout, np.array([[0, 1, 1]]), np.array([[[0, 0]]]))
     >>> total.pairs[0, 0, 1].item(), total.agreed[0].tolist(), total.same[0, 0, 1].round(3).item()
     (1.0, [0.0, 0.5, 0.5], 0.333)
     """
     n_versions, _, n_systems = answers.shape
-    n_labels, n_annotators = where.n_labels, where.n_annotators
+    n_labels, n_annotators = layout.n_labels, layout.n_annotators
     pairs = np.zeros((n_versions, n_labels, n_labels))
     agreed = np.zeros((n_versions, n_annotators))
     excess = np.zeros((n_versions, n_annotators, n_labels))
@@ -133,12 +138,12 @@ def sums(where: Rows, labels: npt.NDArray[np.integer], answers: npt.NDArray[np.i
     same = np.zeros((n_versions, n_systems, n_systems))
     count = np.zeros(n_labels, dtype=np.int64)
     for v in range(n_versions):
-        for i in range(len(where.start) - 1):
-            first, last = where.start[i], where.start[i + 1]
+        for i in range(len(layout.start) - 1):
+            first, last = layout.start[i], layout.start[i + 1]
             for row in range(first, last):
                 count[labels[v, row]] += 1
             if last - first > 1:
-                _add_annotators(where, labels[v], count, i, v, pairs, agreed, excess, items)
+                _add_annotators(layout, labels[v], count, i, v, pairs, agreed, excess, items)
             _add_systems(answers[v, i], count, last - first, v, unanimous, split, same)
             for row in range(first, last):
                 count[labels[v, row]] = 0
@@ -203,11 +208,11 @@ def _with_known(item: Ints, respondent: Ints, label: Ints, known: Ints) -> tuple
     )  # fmt: skip
     of_pattern = np.full(len(patterns.n_items), -1, dtype=np.int64)
     of_pattern[pattern] = known
-    given = patterns.respondent < oracle
-    start = np.concatenate([[0], given.cumsum()])[patterns.start]
+    is_given = patterns.respondent < oracle
+    start = np.concatenate([[0], is_given.cumsum()])[patterns.start]
     return patterns._replace(
-        start=start.astype(np.int64), respondent=patterns.respondent[given],
-        label=patterns.label[given], times=patterns.times[given], known=of_pattern,
+        start=start.astype(np.int64), respondent=patterns.respondent[is_given],
+        label=patterns.label[is_given], times=patterns.times[is_given], known=of_pattern,
     ), pattern  # fmt: skip
 
 

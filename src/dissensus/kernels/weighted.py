@@ -14,7 +14,7 @@ def more_sure(right: Floats, wrong: Floats, start: Ints) -> tuple[Floats, Floats
     """Count pairs (draw, group) of a right and a wrong label whose right label is more confident.
 
     ``right``, ``wrong`` (draw, cell): weighted numbers of labels. The cells of a group, such as an
-    annotator, stand together, in ascending order of confidence.
+    annotator, are adjacent, in ascending order of confidence.
     ``start`` (group): the first cell of each group.
     Returns the pairs, ties counted as halves, and all right and all wrong labels.
     """
@@ -22,7 +22,7 @@ def more_sure(right: Floats, wrong: Floats, start: Ints) -> tuple[Floats, Floats
     size = np.diff(start, append=wrong.shape[-1])
     below = before - np.repeat(before[..., start], size, axis=-1)
     pairs = np.add.reduceat(right * (below + wrong / 2.0), start, axis=-1)
-    all_right, all_wrong = (np.add.reduceat(one, start, axis=-1) for one in (right, wrong))
+    all_right, all_wrong = (np.add.reduceat(counts, start, axis=-1) for counts in (right, wrong))
     return pairs, all_right, all_wrong
 
 

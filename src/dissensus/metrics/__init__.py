@@ -1,12 +1,13 @@
 """Metrics: functions of draws that return draws.
 
-Every metric returns a named float `xarray.DataArray` (or Dataset) with ``chain`` and ``draw``
-in front, for `arviz.summary`, `arviz.plot_forest` and `arviz.hdi`.
+Most metrics return a named float `xarray.DataArray` (or Dataset). Unless a metric is a summary over
+draws, ``chain`` and ``draw`` come first, as `arviz.summary`, `arviz.plot_forest` and `arviz.hdi`
+expect.
 
 All metrics raise an `ArgumentError` for invalid settings, draws and fits, and a `PredictionError`
 for predictions with other items or labels than the annotations.
 
-The documentation, and the tests that hold for all metrics, are made from the registry below.
+The documentation, and the tests that apply to all metrics, are generated from the registry below.
 """
 
 from __future__ import annotations
@@ -35,22 +36,22 @@ class Metric:
 
     name: str
     takes: str
-    """"lists" (plausibility and predictions), "probabilities" and "two labels" (the same, with
-    predicted probabilities, or of two labels), "scores" (means and predicted numbers), "sets"
-    (fits by label and predicted sets),
-    "plausibility", "draws", "rankings", "strengths", "components" (a fit with variance
-    components), "pools" (such a fit of several pools), "coefficients" (such a fit with
-    covariates) or "pairs" (a fit to votes on pairs)."""
+    """Kind of input: "lists" (plausibility and predictions), "probabilities" (plausibility and
+    predicted probabilities), "two labels" (plausibility and predictions of two labels), "scores"
+    (means and predicted numbers), "sets" (fits by label and predicted sets), "plausibility",
+    "draws", "rankings", "strengths", "components" (a fit with variance components), "pools" (such
+    a fit of several pools), "coefficients" (such a fit with covariates) or "pairs" (a fit to votes
+    on pairs)."""
     low: float = 0.0
     high: float = 1.0
     better: str = "higher"
-    """"higher", "lower", or "none" if the number is neither good nor bad."""
+    """Which values are better: "higher", "lower", or "none" if neither is."""
     arguments: tuple[tuple[str, Any], ...] = ()
-    """Required arguments, with values for small data."""
+    """Required arguments, with values that are valid for small data."""
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The metric."""
+        """The function that computes the metric."""
         function = getattr(import_module("dissensus"), self.name)
         assert callable(function)
         return function

@@ -64,11 +64,11 @@ def top_k_accuracy(
         What to do about items without a plausibility or predictions.
     insight : "learned" or DataArray (..., system), optional
         A system's knowledge of the panel beyond the item's labels. Insight is added to the log odds
-        that a prediction is the most plausible label, on items where the draws differ. It cannot be
-        estimated from labels: "learned" draws it from a distribution chosen on real panels with ten
-        or more labels per item (`docs/validation.md`). Use it for fits of `models.dirichlet` or
-        `models.plackett_luce` with a learned prior, as `evaluate` does. By default insight is 0: on
-        evenly split items, systems are assumed to err like annotators.
+        that a prediction is the most plausible label, on items where draws disagree about that
+        label. It cannot be estimated from labels: "learned" draws it from a distribution chosen on
+        real panels with ten or more labels per item (`docs/validation.md`). Use it for fits of
+        `models.dirichlet` or `models.plackett_luce` with a learned prior, as `evaluate` does. By
+        default insight is 0: on evenly split items, systems are assumed to err like annotators.
     random_seed : int, optional
         Seed of the bootstrap and of insight.
 
@@ -79,7 +79,7 @@ def top_k_accuracy(
 
     Notes
     -----
-    With a fixed prior, and with plausibilities from a fit without predictions, all systems are
+    With a fixed prior, or with plausibilities from a fit without predictions, all systems are
     underestimated: if the most plausible label of an item is uncertain, every prediction gets
     partial credit. With fewer annotators the error is larger. With k near the number of labels all
     systems have high values.
@@ -98,7 +98,7 @@ def top_k_accuracy(
     """
     k = arguments.whole("k", k)
 
-    def depth(one: xr.Dataset, top: int) -> xr.DataArray:  # noqa: ARG001
+    def depth(lists: xr.Dataset, top: int) -> xr.DataArray:  # noqa: ARG001
         return xr.DataArray(np.int64(k))
 
     prepare = from_top(1, holds_first, depth)
@@ -106,8 +106,8 @@ def top_k_accuracy(
         check_lists(predictions)
         theta = plausibility_of(plausibility)
         _, scored = common_items(theta[ITEM], predictions, on_missing)
-        given = insights(insight, theta, scored, random_seed)
-        prepare = with_insight(prepare, given, random_seed)
+        insight_draws = insights(insight, theta, scored, random_seed)
+        prepare = with_insight(prepare, insight_draws, random_seed)
     return list_metric(
         plausibility, predictions, prepare,
         name=f"top_{k}_accuracy", weights=weights, per_item=per_item,
@@ -146,10 +146,12 @@ def set_accuracy(
     Notes
     -----
     With long sets the value is misleading: one wrong label of five makes the whole set wrong, and
-    small differences of plausibility determine which labels are in the true set. `average_overlap`
-    gives partial credit.
+    small differences of plausibility determine which labels are in the most plausible set.
+    `average_overlap` gives partial credit.
 
-    Source: Stutz et al. (2023), Eq. 9. Labels of plausibility exactly 0 are never in the true set.
+    Labels of plausibility exactly 0 are never in the most plausible set.
+
+    Source: Stutz et al. (2023), Eq. 9.
 
     Examples
     --------
@@ -163,8 +165,8 @@ def set_accuracy(
     """
     limit = None if k is None else arguments.whole("k", k)
 
-    def depth(one: xr.Dataset, top: int) -> xr.DataArray:
-        return one["length"].clip(max=top)
+    def depth(lists: xr.Dataset, top: int) -> xr.DataArray:
+        return lists["length"].clip(max=top)
 
     return list_metric(
         plausibility, predictions, from_top(np.inf if limit is None else limit, same_set, depth),
@@ -198,10 +200,10 @@ def annotation_certainty(plausibility: Any, top: int = 1) -> xr.DataArray:
 
     Notes
     -----
-    Certainty is neither agreement nor truth. It is high if many annotators make the same mistake,
-    and an item on which 600 of 1,000 annotators agree is as certain as an item on which all agree.
-    It increases with the number of annotators and with the argument ``reliability`` of the model:
-    compare only items of the same study.
+    Certainty measures neither agreement nor correctness. An item on which 600 of 1,000 annotators
+    agree is as certain as an item on which all agree, and certainty is high if many annotators make
+    the same mistake. It increases with the number of annotators and with the argument
+    ``reliability`` of the model: compare only items of the same study.
 
     Source: Stutz et al. (2023), Eq. 4 to 6: the *set* of the top j labels is compared, not the
     label at rank j. Labels of plausibility exactly 0 are never in a set.
@@ -263,8 +265,8 @@ def certainty(
 
     Notes
     -----
-    This is not the probability that the system is right. It is the probability that its answer is
-    the most plausible to annotators, including mistakes that annotators share.
+    This is not the probability that the system is right, but the probability that its labels are
+    the most plausible ones. If annotators share a mistake, the mistake is the most plausible label.
 
     Source: Stutz et al. (2023), Eq. 3 and 6.
 

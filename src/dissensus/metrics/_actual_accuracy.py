@@ -14,7 +14,7 @@ from dissensus.dims import ANNOTATOR, SAMPLE
 from dissensus.errors import ArgumentError, brief, warn_caller
 from dissensus.kernels.types import Floats
 
-# Numbers with or without names: checks, and names of results.
+# Numbers as DataArrays, arrays or floats: checks, and names of results.
 
 
 Numbers = xr.DataArray | Floats
@@ -22,28 +22,29 @@ WHOLE = "whole numbers, 1 or more"
 
 
 def numbers(
-    argument: str, given: Any, wanted: str, good: Callable[[Floats], npt.NDArray[np.bool_]]
+    argument: str, given: Any, expected: str, is_valid: Callable[[Floats], npt.NDArray[np.bool_]]
 ) -> Numbers:
-    """Return numbers (with names, from a DataArray), or raise with the first invalid number."""
+    """Return an argument as a DataArray or array of floats, or raise with the invalid number."""
     try:
         values = np.asarray(given)
-    except (TypeError, ValueError) as error:  # a DataTree; a ragged list
-        raise ArgumentError(argument, expected=wanted, found=brief(given)) from error
+    except (TypeError, ValueError) as error:  # a DataTree, or a ragged list
+        raise ArgumentError(argument, expected=expected, found=brief(given)) from error
     if isinstance(given, xr.Dataset) or values.dtype.kind not in "iuf":
-        raise ArgumentError(argument, expected=wanted, found=brief(given))
-    bad = values[~good(values.astype(np.float64))]
-    if bad.size:
+        raise ArgumentError(argument, expected=expected, found=brief(given))
+    invalid = values[~is_valid(values.astype(np.float64))]
+    if invalid.size:
         raise ArgumentError(
             argument,
-            expected=wanted,
-            found=f"{bad.flat[0]}" + (f" and {bad.size - 1} more" if bad.size > 1 else ""),
+            expected=expected,
+            found=f"{invalid.flat[0]}"
+            + (f" and {invalid.size - 1} more" if invalid.size > 1 else ""),
         )
     return given.astype(np.float64) if isinstance(given, xr.DataArray) else values.astype(float)
 
 
-def shares(argument: str, given: Any, wanted: str) -> Numbers:
+def shares(argument: str, given: Any, expected: str) -> Numbers:
     """Return numbers from 0 to 1 or NaN (an undefined draw), or raise."""
-    return numbers(argument, given, wanted, lambda x: np.isnan(x) | ((x >= 0) & (x <= 1)))
+    return numbers(argument, given, expected, lambda x: np.isnan(x) | ((x >= 0) & (x <= 1)))
 
 
 def label_count(n_labels: Any) -> int:
@@ -57,7 +58,7 @@ def is_whole(values: Floats) -> npt.NDArray[np.bool_]:
 
 
 def named(out: Any, name: str, better: str) -> Any:
-    """Return a DataArray with its name and draws in front; others as a float or array."""
+    """Return a DataArray with a name and its draws in front; other results as a float or array."""
     if not isinstance(out, xr.DataArray):
         return out if np.ndim(out) else float(out)
     front = [dim for dim in SAMPLE if dim in out.dims]
@@ -69,7 +70,7 @@ def named(out: Any, name: str, better: str) -> Any:
 def broadcast(
     formula: Callable[..., Any], first: Numbers, second: Numbers, names: tuple[str, str]
 ) -> Any:
-    """Apply a formula to two arguments, or raise with their names if they do not broadcast."""
+    """Apply a formula to two arguments, or raise with both names if they do not broadcast."""
     try:
         return xr.apply_ufunc(formula, first, second)
     except ValueError as error:
@@ -80,10 +81,10 @@ def broadcast(
         ) from error
 
 
-def along_annotators(argument: str, given: Any, number: Numbers, beside: Numbers) -> Numbers:
-    """Return numbers with the dim of annotators, if the other argument is a DataArray."""
+def along_annotators(argument: str, given: Any, number: Numbers, estimate: Numbers) -> Numbers:
+    """Return an array with the dim ``annotator`` if ``estimate``, the other argument, has dims."""
     plain = not isinstance(number, xr.DataArray) and number.ndim > 0
-    if not (plain and isinstance(beside, xr.DataArray)):
+    if not (plain and isinstance(estimate, xr.DataArray)):
         return number
     if number.ndim > 1:
         raise ArgumentError(argument, expected="one dim, or a DataArray", found=str(number.shape))
@@ -114,8 +115,8 @@ def actual_accuracy(
         "product", as in the source: the system is right only where it agrees with a correct ground
         truth. "independent": it may also be right where it differs from a wrong ground truth.
     n_labels : int
-        Number of labels L: a prediction that differs from a wrong label is right once in L - 1
-        times. The product does not depend on L.
+        Number of labels L. A prediction that differs from a wrong label is right with probability
+        1 / (L - 1). The product does not depend on L.
 
     Returns
     -------
@@ -194,7 +195,7 @@ def probability_of_support(
     Notes
     -----
     The result is the share of draws that reach r (up to rounding, 1e-12 of r); its resolution is 1
-    over the number of draws. For the assumptions behind the draws see `truth_accuracy`.
+    over the number of draws. `truth_accuracy` gives the assumptions of its draws.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", section 5, as a posterior
     probability in place of a threshold.
@@ -207,7 +208,7 @@ def probability_of_support(
     >>> dx.probability_of_support(truth, accuracy=0.95, required=0.9).item()
     0.75
     """
-    claim = arguments.probability("required", required, zero=False)
+    claim = arguments.probability("required", required, allow_zero=False)
     draws = actual_accuracy(accuracy, truth_accuracy, errors, n_labels)
     if not (isinstance(draws, xr.DataArray) and set(SAMPLE) <= set(draws.dims) and draws.size):
         raise ArgumentError(
@@ -220,7 +221,7 @@ def probability_of_support(
     if bool((undefined > 0).any()):
         total = int(np.prod([draws.sizes[dim] for dim in SAMPLE]))
         warn_caller(
-            f"Draws are undefined (NaN), up to {int(undefined.max()):,} of {total:,}; the "
+            f"Up to {int(undefined.max()):,} of {total:,} draws are undefined (NaN): the "
             "probability of support is then undefined too."
         )
     probability = (draws >= claim * (1 - _ROUNDING)).mean(SAMPLE).where(undefined == 0)

@@ -12,7 +12,7 @@ from uuid import uuid4
 import numpy as np
 import xarray as xr
 
-from dissensus.data.chunks import alone
+from dissensus.data.chunks import pruned
 from dissensus.data.plausibility import space
 from dissensus.dims import CANDIDATE, ITEM, LABEL, SAMPLE
 from dissensus.errors import ArgumentError
@@ -22,10 +22,10 @@ from dissensus.kernels.types import Ints
 from dissensus.metrics._items import bootstrap_weights, require_sample
 
 _DRAWS: Final = "draws "
-"""A name that no coordinate has."""
+"""Key of the draws among their coordinates. The space makes it differ from their names."""
 
 PART: Final = "part"
-"""The dim of a block's mean and its weight."""
+"""The dim of several results of a block, such as its mean and weight."""
 
 
 def is_lazy(draws: xr.DataArray) -> bool:
@@ -36,7 +36,7 @@ def is_lazy(draws: xr.DataArray) -> bool:
 def by_block(
     function: Callable[..., xr.DataArray],
     draws: xr.DataArray,
-    *beside: xr.DataArray | xr.Dataset,
+    *inputs: xr.DataArray | xr.Dataset,
     dims: Sequence[Any],
     coords: dict[Any, Any],
     reduced: bool = False,
@@ -44,7 +44,7 @@ def by_block(
     """Apply a function to each block of items, lazily.
 
     The function takes a block of the draws (..., item, label or candidate) and the same items of
-    ``beside``, and returns an array over ``dims``; with ``reduced`` it has one entry along ``item``
+    ``inputs``, and returns an array over ``dims``; with ``reduced`` it has one entry along ``item``
     for each block. ``coords`` has the names, or the length, of each dim except ``item``.
 
     Unlike in `xarray.map_blocks`, a task depends only on its block of draws. With shared inputs,
@@ -59,13 +59,13 @@ def by_block(
     key = f"scores-{uuid4().hex}"
     layer: dict[Any, Any] = {}
     for number, ends in enumerate(pairwise(np.cumsum([0, *sizes]).tolist())):
-        here = {ITEM: slice(*ends)}
+        block_items = {ITEM: slice(*ends)}
         block = _Block(
             function=function,
             dims=tuple(dims),
             lazy={name: part.dims for name, part in lazy.items()},
-            known=known.isel(here).assign_attrs(draws.attrs),
-            beside=alone(*(array.isel(here) for array in beside)),
+            known=known.isel(block_items).assign_attrs(draws.attrs),
+            inputs=pruned(*(array.isel(block_items) for array in inputs)),
         )
         drawn = [
             (part.data.name, *(number if dim == ITEM else 0 for dim in part.dims))
@@ -76,8 +76,10 @@ def by_block(
     chunks = tuple(counts if dim == ITEM else (_length(coords[dim]),) for dim in dims)
     graph = HighLevelGraph.from_collections(key, layer, [part.data for part in lazy.values()])
     names = {dim: coords[dim] for dim in dims if dim != ITEM and np.ndim(coords[dim])}
-    kept = names if reduced else {**names, ITEM: draws[ITEM]}
-    return xr.DataArray(da.Array(graph, key, chunks, dtype=np.float64), dims=dims, coords=kept)
+    out_coords = names if reduced else {**names, ITEM: draws[ITEM]}
+    return xr.DataArray(
+        da.Array(graph, key, chunks, dtype=np.float64), dims=dims, coords=out_coords
+    )
 
 
 def _lazy_parts(draws: xr.DataArray) -> dict[Any, xr.Variable]:
@@ -93,13 +95,13 @@ def _lazy_parts(draws: xr.DataArray) -> dict[Any, xr.Variable]:
 
 @dataclass
 class _Block:
-    """The other inputs of a block's task. A class, since Dask searches tuples for tasks."""
+    """The inputs of a block's task, except draws; a class, since Dask searches tuples for tasks."""
 
     function: Callable[..., xr.DataArray]
     dims: tuple[Any, ...]
     lazy: dict[Any, tuple[Any, ...]]
     known: xr.Dataset
-    beside: Sequence[Any]
+    inputs: Sequence[Any]
 
 
 def _applied(block: _Block, drawn: list[Any]) -> Any:
@@ -110,9 +112,9 @@ def _applied(block: _Block, drawn: list[Any]) -> Any:
     dims, values = parts.pop(_DRAWS)
     coords = {**block.known.coords, **parts}
     draws = xr.DataArray(values, dims=dims, coords=coords, attrs=block.known.attrs)
-    beside = [array.compute(scheduler="synchronous") for array in block.beside]
+    inputs = [array.compute(scheduler="synchronous") for array in block.inputs]
     with in_one_thread():  # Dask's workers run other blocks
-        scored = block.function(draws, *beside)
+        scored = block.function(draws, *inputs)
     return scored.transpose(*block.dims).to_numpy().astype(np.float64)
 
 
@@ -130,12 +132,12 @@ def lazy_bootstrap_weights(
     chunks = [scores.chunksizes[ITEM] if dim == ITEM else (scores.sizes[dim],) for dim in dims]
     shape = [scores.sizes[dim] for dim in dims]
     like = xr.DataArray(da.zeros(shape, chunks=chunks), dims=dims, coords={ITEM: scores[ITEM]})
-    beside = [] if cluster is None else [xr.DataArray(cluster, dims=ITEM)]
+    inputs = [] if cluster is None else [xr.DataArray(cluster, dims=ITEM)]
 
     def drawn(block: xr.DataArray, *clusters: xr.DataArray) -> xr.DataArray:
         return bootstrap_weights(block, deepcopy(state), *(each.to_numpy() for each in clusters))
 
-    return by_block(drawn, like, *beside, dims=dims, coords=coords_of(scores, SAMPLE))
+    return by_block(drawn, like, *inputs, dims=dims, coords=coords_of(scores, SAMPLE))
 
 
 def front(theta: xr.DataArray) -> list[Any]:
@@ -161,7 +163,7 @@ def all_labels(theta: xr.DataArray) -> Any:
     if "labels" not in theta.attrs:
         raise ArgumentError(
             "plausibility",
-            expected="attrs['labels'], the whole label space, for draws in chunks",
+            expected="attrs['labels'], the whole label space, which draws in chunks require",
             found=f"attrs {list(theta.attrs)}",
         )
     return np.atleast_1d(np.asarray(theta.attrs["labels"]))

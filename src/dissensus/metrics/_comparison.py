@@ -33,10 +33,10 @@ def compare(draws: xr.DataArray, dim: str = SYSTEM) -> xr.Dataset:
 
     Notes
     -----
-    The probability of being better does not measure the size of a difference, which may be certain
-    but negligible with many items: see ``difference``. The best of many systems seems better than
-    it is: ``probability_best`` accounts for this selection, the interval of the best system does
-    not.
+    The probability of being better does not measure the size of a difference: with many items, a
+    negligible difference may be certain (see ``difference``). The best of many systems seems better
+    than it is: ``probability_best`` accounts for this selection, the interval of the best system
+    does not.
 
     Differences are paired: in each draw, both systems have the same plausibilities and item
     weights, so their common uncertainty cancels.

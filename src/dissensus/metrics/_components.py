@@ -32,7 +32,7 @@ RESIDUAL_VARIANCE = {BERNOULLI: np.pi**2 / 3, ORDINAL: 1.0}
 
 @dataclass(frozen=True)
 class Components:
-    """Draws (chain, draw) of the parts of a label's variance, with (pool) if there are pools."""
+    """Draws of the parts of a label's variance: (chain, draw), or (chain, draw, pool)."""
 
     family: str
     mu: xr.DataArray
@@ -48,7 +48,7 @@ class Components:
     """Cutpoints of ordered labels (boundary)."""
     label_value: xr.DataArray | None
     """The numbers of ordered labels (label)."""
-    doubt: str = ""
+    warning: str = ""
     """The problem of the chains; empty if there is none."""
 
     @property
@@ -63,7 +63,7 @@ class Components:
 
 
 def components(fit: Any, models: tuple[str, ...] = MODELS) -> Components:
-    """Return the variance components of a fit of one of some models, or raise."""
+    """Return the variance components of a fit of one of ``models``, or raise."""
     posterior, constants = _groups(fit, models)
     about = _of_trace(fit) | posterior.attrs | fit.attrs
     _check_model(about.get("model"), models)
@@ -87,23 +87,23 @@ def components(fit: Any, models: tuple[str, ...] = MODELS) -> Components:
         correlation=draws.get("correlation"),
         cutpoint=draws.get("cutpoint"),
         label_value=constants.get("label_value"),
-        doubt=convergence.doubt(about),
+        warning=convergence.warning(about),
     )
 
 
 def _groups(fit: Any, models: tuple[str, ...]) -> tuple[xr.Dataset, xr.Dataset]:
     """Return the posterior and the constant data of a fit."""
-    wanted = f"a fit of {' or '.join(models)}, with its group 'posterior'"
+    expected = f"a fit of {' or '.join(models)}, with its group 'posterior'"
     if not isinstance(fit, xr.DataTree):
         raise ArgumentError(
             "fit",
-            expected=wanted,
+            expected=expected,
             found=brief(fit),
             hint="Pass the whole DataTree, which contains the model and the labels",
         )
     if "posterior" not in fit.children:
-        found = f"the groups {shown(list(fit.children))}" if fit.children else "no groups"
-        raise ArgumentError("fit", expected=wanted, found=found)
+        groups = f"the groups {shown(list(fit.children))}" if fit.children else "no groups"
+        raise ArgumentError("fit", expected=expected, found=groups)
     constants = fit["constant_data"].to_dataset() if "constant_data" in fit.children else None
     return fit["posterior"].to_dataset(), xr.Dataset() if constants is None else constants
 
@@ -127,19 +127,21 @@ def _of_trace(fit: xr.DataTree) -> dict[str, Any]:
     }
 
 
-def _check_model(found: Any, models: tuple[str, ...]) -> None:
+def _check_model(fitted_model: Any, models: tuple[str, ...]) -> None:
     """Raise if another model was fitted."""
-    if found not in models:
+    if fitted_model not in models:
         raise ArgumentError(
             "fit",
             expected=f"a fit of {' or '.join(models)}",
-            found=f"a fit of {found}" if found else "no attribute 'model'",
-            hint="This model has only one pool of annotators" if found == CROSSED_EFFECTS else "",
+            found=f"a fit of {fitted_model}" if fitted_model else "no attribute 'model'",
+            hint="This model has only one pool of annotators"
+            if fitted_model == CROSSED_EFFECTS
+            else "",
         )
 
 
 def _needed(posterior: xr.Dataset, model: str, family: str) -> dict[str, xr.DataArray]:
-    """Return the draws that a fit of the model needs, with chain and draw in front."""
+    """Return the draws that components of the model need, with chain and draw in front."""
     names = ["mu", "sigma_item"]
     names += {GAUSSIAN: ["sigma"], ORDINAL: ["cutpoint"]}.get(family, [])
     names += ["correlation"] if model == CROSS_REPLICATION else []
@@ -160,7 +162,7 @@ def _sorted(draws: xr.DataArray) -> xr.DataArray:
 
 
 def label_steps(parts: Components) -> xr.DataArray:
-    """Return the differences of the numbers of successive labels, or raise without numbers."""
+    """Return the differences of successive labels' numbers, or raise if labels have no numbers."""
     values, cutpoint = parts.label_value, parts.cutpoint
     assert cutpoint is not None
     if values is None or values.size != cutpoint.sizes[BOUNDARY] + 1:
@@ -192,7 +194,7 @@ class Labels(NamedTuple):
 
 
 def observed_labels(parts: Components) -> Labels | None:
-    """Return the distribution of observed labels; None for numbers, which are latent values."""
+    """Return the distribution of observed labels; None for numbers, which have one scale only."""
     if parts.family == GAUSSIAN:
         return None
     if parts.family == BERNOULLI:
@@ -212,15 +214,15 @@ def observed_labels(parts: Components) -> Labels | None:
 
 
 def correlation_within(labels: Labels, shared: xr.DataArray) -> xr.DataArray:
-    """Return the correlation of two labels with a shared latent variance."""
+    """Return the correlation of two labels that share a part of the latent variance."""
     covariance = xr.apply_ufunc(
         covariance_within, *labels[:3], shared, input_core_dims=[*[[_PART]] * 3, []]
     )
-    return (covariance / labels.variance).clip(0.0, 1.0)  # values outside are rounding
+    return (covariance / labels.variance).clip(0.0, 1.0)  # values outside are rounding errors
 
 
 def correlation_between(labels: Labels, others: Labels, shared: xr.DataArray) -> xr.DataArray:
-    """Return the correlation of two labels of different pools with a latent covariance."""
+    """Return the correlation of two labels of different pools, given the latent covariance."""
     renamed = [part.rename({_PART: _OTHER}) for part in others[:3]]
     covariance = xr.apply_ufunc(
         covariance_between,

@@ -1,4 +1,4 @@
-"""Sums of coefficients of a fit with covariates."""
+"""Weighted sums of coefficients of a fit with covariates."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def contrast(fit: xr.DataTree, weights: Mapping[str, float]) -> xr.DataArray:
 
     Notes
     -----
-    A contrast compares labels that are equal in all other covariates of the formula. It is not an
-    effect of the covariate if something else differs between the groups. `compare` gives the
-    probability that one of several contrasts is the largest.
+    A contrast compares labels that are equal in all other covariates of the formula. It is not a
+    causal effect of the covariate if the groups also differ in something that is not in the
+    formula. `compare` gives the probability that one of several contrasts is the largest.
 
     Source: a linear contrast of regression coefficients, Gelman, Hill & Vehtari (2020),
     "Regression and other stories", section 10.3.
 
     Examples
     --------
-    The difference of a score by ten years of experience:
+    The difference between scores of annotators whose experience differs by ten years:
 
     >>> import dissensus as dx
     >>> ann = dx.from_matrix([[1.0, 2.0, 3.5], [2.0, 3.5, 4.0], [1.5, 2.0, 3.0]],
@@ -80,15 +80,17 @@ def contrast(fit: xr.DataTree, weights: Mapping[str, float]) -> xr.DataArray:
 
 def _coefficient(fit: Any) -> xr.DataArray:
     """Return the draws of coefficients, or raise."""
-    wanted = "a fit with formula=, with the variable 'coefficient' in its group 'posterior'"
+    expected = "a fit with formula=, with the variable 'coefficient' in its group 'posterior'"
     if not isinstance(fit, xr.DataTree):
-        raise ArgumentError("fit", expected=wanted, found=brief(fit))
+        raise ArgumentError("fit", expected=expected, found=brief(fit))
     if "posterior" not in fit.children:
-        raise ArgumentError("fit", expected=wanted, found=f"the groups {shown(list(fit.children))}")
+        raise ArgumentError(
+            "fit", expected=expected, found=f"the groups {shown(list(fit.children))}"
+        )
     posterior = fit["posterior"]
     if COEFFICIENT not in posterior or TERM not in posterior[COEFFICIENT].dims:
         raise ArgumentError(
-            "fit", expected=wanted, found=f"the variables {shown(list(map(str, posterior)))}",
+            "fit", expected=expected, found=f"the variables {shown(list(map(str, posterior)))}",
             hint='Fit with formula="~ ..." and tables of items and annotators',
         )  # fmt: skip
     return posterior.to_dataset()[COEFFICIENT]

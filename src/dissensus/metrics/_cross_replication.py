@@ -52,7 +52,7 @@ def normalized_xcc(
 
     .. math:: \rho_{pq} = \mathrm{Corr}(\eta_{ip}, \eta_{iq})
 
-    the correlation of an item's effects in both pools.
+    with :math:`\eta_{ip}` the effect of item i in pool p.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ def normalized_xcc(
 
     Notes
     -----
-    The normalised xCC compares large panels, not two annotators: if annotators are careless without
-    a common bias, it is high, but the xCC is low. On the observed scale it is NaN if the ICC of a
-    pool is 0.
+    The normalised xCC compares large panels, not two annotators. If annotators are careless without
+    a common bias, the normalised xCC is high, but the xCC is low. On the observed scale it is NaN
+    if the ICC of a pool is 0.
 
     Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings"
     ("normalized xCC").
@@ -217,7 +217,7 @@ def _normalized(pair: Pair) -> Pair:
             own[place] = pair(place, place)
         scale = (own[p] * own[q]) ** 0.5
         value = own[p] if p == q else pair(p, q)
-        # Correlations beyond 1 are rounding.
+        # Correlations beyond 1 are rounding errors.
         return (value / scale.where(scale > 0)).clip(-1.0, 1.0)
 
     return normalized
@@ -243,7 +243,7 @@ def _arranged(
     pool_dims = [dim for dim in (POOL, other(POOL)) if dim in out.dims]
     out = out.transpose(*SAMPLE, *pool_dims).rename(name)
     out.attrs = {"better": "higher", "scale": scale}
-    out.attrs |= {"doubt": parts.doubt} if parts.doubt else {}
+    out.attrs |= {"doubt": parts.warning} if parts.warning else {}
     return out
 
 

@@ -43,8 +43,8 @@ def event_plausibility(
     Returns
     -------
     xarray.DataArray
-        A dense plausibility (chain, draw, item, label) of the two outcomes, for every metric of
-        plausibilities.
+        A dense plausibility (chain, draw, item, label) of the two outcomes, which every metric of
+        plausibilities accepts.
 
     Notes
     -----
@@ -113,16 +113,18 @@ def group_labels(plausibility: Any, mapping: Mapping[Any, Any]) -> xr.DataArray:
     Returns
     -------
     xarray.DataArray
-        A dense plausibility (chain, draw, item, label) whose labels are the groups, sorted, for
-        every metric of plausibilities.
+        A dense plausibility (chain, draw, item, label), which every metric of plausibilities
+        accepts. Its labels are the groups, sorted.
 
     Notes
     -----
     With groups of unequal size, a symmetric prior over labels favours the group with more labels.
     The plausibility of a group does not show which label of the group is plausible.
 
-    Source: Stutz et al. (2023), Section 3.2, risk categories. In candidate form the mass of the
-    remainder is split among its labels as in the draw itself.
+    In candidate form, the mass of the remainder is divided among its labels at random, with the
+    same shares as in other metrics.
+
+    Source: Stutz et al. (2023), Section 3.2, risk categories.
 
     Examples
     --------
@@ -137,7 +139,7 @@ def group_labels(plausibility: Any, mapping: Mapping[Any, Any]) -> xr.DataArray:
     groups = _encoded(_looked_up(mapping, labels, "mapping"), labels)
     out = _summed(theta, groups.codes, len(groups.values))
     out = out.rename({_GROUP: LABEL}).assign_coords({LABEL: groups.values})
-    out.attrs = {}  # attributes of the plausibility contain its label space
+    out.attrs = {}  # the attributes of the plausibility contain the label space before grouping
     return out.rename(NAME)
 
 
@@ -221,7 +223,7 @@ def _looked_up(mapping: Mapping[Any, Any], labels: Names, name: str) -> list[Any
         raise ArgumentError(
             name,
             expected="a mapping with an entry for every label",
-            found="an empty one" if isinstance(mapping, Mapping) else type(mapping).__name__,
+            found="an empty mapping" if isinstance(mapping, Mapping) else type(mapping).__name__,
         )
     place = tables.match(labels, tables.encode(_series(list(mapping)), name).values)
     if (place < 0).any():
@@ -249,7 +251,7 @@ def _summed(theta: xr.DataArray, group: Ints, n_groups: int) -> xr.DataArray:
     if int(label_space.sizes.sum(axis=1).max()) > len(label_space.labels):
         raise ArgumentError(
             "plausibility",
-            expected="attrs['labels'], the whole label space, with the candidate form",
+            expected="attrs['labels'], the whole label space, which the candidate form requires",
             found=f"{len(label_space.labels)} known labels",
         )
     out = on_candidates(

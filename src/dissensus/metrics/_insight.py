@@ -1,11 +1,11 @@
 """Insight: a system's knowledge of the panel beyond the few labels of an item.
 
-A few labels do not show how evenly a panel is split, nor how well a system predicts the most
+A few labels do not show how evenly a panel is split, or how well a system predicts the most
 plausible label of evenly split items. On these items, a learned prior treats a system as a member
-of the panel. If a system gives the panel's most plausible label there too, it is underestimated,
-and the labels do not show this. So one number for each system, its *insight*, is drawn and not
-estimated. It is added to the log odds that a prediction is the most plausible label. Decision 0017
-gives the source of the distribution of insights.
+of the panel. A system that gives the panel's most plausible label on these items is underestimated,
+and a few labels cannot show this. So *insight*, one number for each system, is drawn from a fixed
+distribution and not estimated. It is added to the log odds that a prediction is the most plausible
+label. Decision 0017 gives the source of the distribution.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SCALE: Final = 0.2
 SPREAD: Final = 1.3
 SHIFT: Final = -0.4
 """Insight is SCALE exp(SPREAD z) + SHIFT with z standard normal: mean .07, 89 % between -.37 and
-1.19. `benchmarks/insight.py` chooses it: the narrowest distribution with this mean whose intervals
+1.19. `benchmarks/insight.py` chooses the narrowest distribution with this mean whose intervals
 contain the true value in .8 of the cases on every real panel of 300 items or more."""
 ALIKE: Final = 8
 """The correlation of two systems' z is the share of equal predictions to this power: .43 if systems
@@ -54,12 +54,12 @@ def insights(
         _refuse(f"None, {LEARNED!r}, or a DataArray over {SYSTEM!r} with names there", insight)
     if insight.dtype.kind not in "fiu":
         _refuse("numbers", insight.to_numpy().ravel().tolist())
-    names, given = predictions[SYSTEM].to_numpy(), insight[SYSTEM].to_numpy()
+    names, insight_names = predictions[SYSTEM].to_numpy(), insight[SYSTEM].to_numpy()
     if not insight.indexes[SYSTEM].is_unique:
-        _refuse("each system once", given.tolist())
+        _refuse("each system once", insight_names.tolist())
     values = insight.compute().astype(np.float64).reindex({SYSTEM: names})
     if not bool(np.isfinite(values).all()):
-        _refuse(f"finite numbers for {brief(names.tolist())}", given.tolist())
+        _refuse(f"finite numbers for {brief(names.tolist())}", insight_names.tolist())
     sizes = {dim: theta.sizes[dim] for dim in SAMPLE}
     sample = [dim for dim in values.dims if dim != SYSTEM]
     if any(values.sizes[dim] != sizes.get(dim) for dim in sample):
@@ -78,9 +78,9 @@ def draw_insights(
 ) -> xr.DataArray:
     """Draw insights (chain, draw, system), correlated by `ALIKE`; copies have the same insight.
 
-    The random numbers of a system are seeded by its predictions. So they do not depend on the order
-    of systems and items or on names, and differ between systems that are scored in separate calls
-    with one seed.
+    The random numbers of a system are seeded by its predictions. So they do not depend on names, or
+    on the order of systems and items. Systems with different predictions have different random
+    numbers, also in separate calls with one seed.
     """
     seed = int(generator(random_seed, "insight").integers(2**63))
     first = predictions["label_code"].isel({POSITION: 0}).transpose(SYSTEM, ITEM).to_numpy()
@@ -105,8 +105,8 @@ def draw_insights(
 def with_insight(prepare: Prepare, insight: xr.DataArray, random_seed: Any) -> Prepare:
     """Return ``prepare`` with scores that are shifted by each system's insight."""
 
-    def leaning(theta: xr.DataArray, lists: xr.Dataset, where: Space) -> Score:
-        score, lean = prepare(theta, lists, where), leans(theta, insight, random_seed)
+    def leaning(theta: xr.DataArray, lists: xr.Dataset, label_space: Space) -> Score:
+        score, lean = prepare(theta, lists, label_space), leans(theta, insight, random_seed)
         return lambda answers: lean(score(answers), answers[SYSTEM].item())
 
     return leaning

@@ -50,7 +50,7 @@ def check_bootstrap(weights: str) -> None:
 
 
 def require_sample(scores: xr.DataArray) -> None:
-    """Raise unless there are draws: the bootstrap draws weights for each."""
+    """Raise unless scores have draws: the bootstrap draws weights for each draw."""
     if not set(SAMPLE) <= set(scores.dims):
         raise ArgumentError(
             "weights",
@@ -67,7 +67,9 @@ def _with_other_dims(scores: xr.DataArray, weights: xr.DataArray) -> xr.DataArra
             found=f"dims {weights.dims}",
         )
     place = by_name(weights[ITEM].to_numpy(), scores[ITEM].to_numpy(), ARGUMENT)
-    if len(place) < weights.sizes[ITEM] or (np.diff(place) != 1).any():  # else avoid a copy
+    if (
+        len(place) < weights.sizes[ITEM] or (np.diff(place) != 1).any()
+    ):  # avoid a copy of ordered weights
         weights = weights.isel({ITEM: place})
     weights = weights.drop_vars(ITEM).transpose(..., ITEM)
     for dim in set(weights.dims) & set(scores.dims):
@@ -77,7 +79,7 @@ def _with_other_dims(scores: xr.DataArray, weights: xr.DataArray) -> xr.DataArra
                 expected=f"{scores.sizes[dim]} along {dim!r}",
                 found=f"{weights.sizes[dim]}",
             )
-    if weights.chunks is None:  # chunks are not computed for a check
+    if weights.chunks is None:  # a check would compute chunks
         check_values(weights.to_numpy(), ARGUMENT)
     return weights
 
@@ -112,9 +114,9 @@ def over_items(scores: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArr
     if weights is None:
         return scores.mean(ITEM, skipna=False)
     if weights.dims == (ITEM,) and bool((weights == 0).any()):
-        kept = (weights > 0).to_numpy()
-        scores, weights = scores.isel({ITEM: kept}), weights.isel({ITEM: kept})
-    if any(one.chunks is not None and len(one.chunksizes[ITEM]) > 1 for one in (scores, weights)):
+        positive = (weights > 0).to_numpy()
+        scores, weights = scores.isel({ITEM: positive}), weights.isel({ITEM: positive})
+    if any(array.chunks and len(array.chunksizes[ITEM]) > 1 for array in (scores, weights)):
         return (scores * weights).sum(ITEM, skipna=False) / weights.sum(ITEM)
     both = (array.astype(np.float64, copy=False) for array in (scores, weights))
     return xr.apply_ufunc(
@@ -127,7 +129,7 @@ def over_items(scores: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArr
 
 
 def by_system(parts: Sequence[xr.Dataset], systems: Names, better: Mapping[str, str]) -> xr.Dataset:
-    """Join the metrics of systems, draws in front; ``better`` has the direction of each metric."""
+    """Join the metrics of systems, draws in front; ``better`` gives the direction of each."""
     out = xr.concat(parts, dim=xr.IndexVariable(SYSTEM, systems), coords="minimal")
     for name, direction in better.items():
         out[name].attrs = {"better": direction}

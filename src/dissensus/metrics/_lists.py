@@ -77,22 +77,24 @@ def align(
 def check_lists(predictions: Any) -> None:
     """Raise unless predictions are lists of labels that follow the schema."""
     dims = (ITEM, SYSTEM, POSITION)
-    found = ""
+    problem = ""
     if not isinstance(predictions, xr.Dataset):
-        found = type(predictions).__name__
+        problem = type(predictions).__name__
     elif "label_code" not in predictions:
-        found = "numbers" if "value" in predictions else f"variables {list(predictions.data_vars)}"
+        problem = (
+            "numbers" if "value" in predictions else f"variables {list(predictions.data_vars)}"
+        )
     elif "block" not in predictions or LABEL not in predictions.coords:
-        found = "a Dataset without 'block' or 'label' (are these annotations?)"
+        problem = "a Dataset without 'block' or 'label' (are these annotations?)"
     elif predictions.attrs.get("kind") == "set":
         checked_predictions(predictions)  # raises
     elif set(predictions["label_code"].dims) != set(dims):
-        found = f"dims {predictions['label_code'].dims}"
-    if found:
+        problem = f"dims {predictions['label_code'].dims}"
+    if problem:
         raise PredictionError(
             "predictions",
             expected=f"labels over {dims}, as a Dataset made by dissensus.predictions",
-            found=found,
+            found=problem,
         )
 
 
@@ -103,7 +105,7 @@ def _widened(label_space: Space, predicted: Names) -> Space:
     if len(labels) > size:
         raise PredictionError(
             "plausibility",
-            expected="attrs['labels'], the whole label space, beside the candidate form",
+            expected="attrs['labels'], the whole label space, which the candidate form requires",
             found=f"{len(labels)} labels in annotations and predictions, where the sizes of the "
             f"candidates add up to {size}",
         )
@@ -201,7 +203,7 @@ def lists_by_block(
         coords=coords,
         reduced=True,
     )
-    # A sum, not a mean of means: counts are exact, so that equal systems have equal scores.
+    # Sums of counts are exact, so that equal systems have equal scores; means of means are not.
     return sums.sum(ITEM, skipna=False) / theta.sizes[ITEM]
 
 
@@ -225,8 +227,12 @@ def _weighted(
 ) -> xr.DataArray:
     """Average the means of blocks with their weights."""
     if weights.dims == (ITEM,):  # items of weight 0 may have undefined scores
-        kept = {ITEM: (weights > 0).to_numpy()}
-        theta, predictions, weights = theta.isel(kept), predictions.isel(kept), weights.isel(kept)
+        positive = {ITEM: (weights > 0).to_numpy()}
+        theta, predictions, weights = (
+            theta.isel(positive),
+            predictions.isel(positive),
+            weights.isel(positive),
+        )
     others = [dim for dim in weights.dims if dim not in {ITEM, *dims}]
     coords, dims = coords | coords_of(weights, others), [*dims, *others]
     both = by_block(
@@ -253,7 +259,7 @@ def _mean_and_weight(
 
 
 PLACE = "place"
-"""The dim of a draw's labels in descending order."""
+"""The dim of a draw's labels in descending order of plausibility."""
 
 
 def top_labels(plausibility: xr.DataArray, label_space: Space, depth: int) -> xr.DataArray:
@@ -293,7 +299,7 @@ class _DistinctTops(NamedTuple):
     """The distinct sequences of most plausible labels: each is scored once."""
 
     top: xr.DataArray
-    """(sequence, place): codes of labels; one label stands for all labels that no list has."""
+    """(sequence, place): codes of labels; one label stands for all labels that are in no list."""
     item: xr.DataArray
     """(sequence): place of the item of the sequence."""
     number: xr.DataArray
@@ -382,11 +388,11 @@ def list_metric(
     if is_lazy(theta):
         score_block = partial(_scored, prepare=prepare, checked=True)
         theta, predictions = common_items(theta, predictions, on_missing)
-        found = lists_by_block(
+        scores = lists_by_block(
             score_block, theta, predictions, weights, random_seed, per_item=per_item
         )
     else:
-        found = _scored(
+        scores = _scored(
             theta,
             predictions,
             weights,
@@ -396,8 +402,8 @@ def list_metric(
             on_missing=on_missing,
         )
     # The attributes of the plausibility (its label space) do not apply to a metric.
-    found.attrs = {"better": better}
-    return found.rename(name)
+    scores.attrs = {"better": better}
+    return scores.rename(name)
 
 
 def _scored(
@@ -430,7 +436,7 @@ def from_top(
     extra: Callable[[xr.Dataset, int], xr.DataArray],
     extra_dims: list[str] | None = None,
 ) -> Prepare:
-    """Return a metric of each draw's first labels: ``limit``, or as many as the longest list has.
+    """Return a metric of each draw's most plausible labels, up to ``limit`` or the longest list.
 
     ``kernel`` scores these labels against a list (code, start, end) and one extra argument with
     core dims ``extra_dims``, made by ``extra`` from one system's lists and the number of labels.

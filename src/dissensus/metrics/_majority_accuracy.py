@@ -34,9 +34,9 @@ def majority_accuracy(n_annotators: Any, accuracy: Any, n_labels: int = 2) -> An
 
     .. math:: \sum_{x} P(X = x) \, E\left[\frac{[M_x \le x]}{1 + T_x}\right]
 
-    where :math:`X` annotators are right (binomial, or a sum of unequal probabilities), and
-    :math:`M_x` is the largest number of votes for a wrong label given x right votes, and
-    :math:`T_x` the number of wrong labels with x votes. Ties are broken at random.
+    where :math:`X` is the number of annotators who are right (binomial, or Poisson binomial for
+    unequal accuracies). Given x right votes, :math:`M_x` is the largest number of votes for a wrong
+    label, and :math:`T_x` is the number of wrong labels with x votes. Ties are broken at random.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def annotators_for_truth(accuracy: Any, target: float = 0.95, n_labels: int = 2)
     >>> dx.annotators_for_truth(draws, target=0.9).values
     array([[ 9.,  1., inf]])
     """
-    goal = arguments.probability("target", target, zero=False, one=False)
+    goal = arguments.probability("target", target, allow_zero=False, allow_one=False)
     right, labels = shares("accuracy", accuracy, _ACCURACIES), label_count(n_labels)
     needed = partial(annotators_for_target, target=goal, n_labels=labels)
     return named(xr.apply_ufunc(needed, right), "annotators_for_truth", "lower")
@@ -174,7 +174,7 @@ def _check_count(n_annotators: Any, count: int) -> None:
             "accuracy",
             expected="one number for each annotator"
             + ("" if n_annotators is None else f", as n_annotators is {n_annotators}"),
-            found=f"{count} of them",
+            found=f"{count} numbers",
             hint="For several panels of equally accurate annotators, use a DataArray without a dim "
             f"{ANNOTATOR!r}",
         )
@@ -259,7 +259,7 @@ def truth_accuracy(
     arguments.one_of("measure", measure, _MEASURES)
     values = shares("reliability", reliability, f"draws of {measure}, from 0 to 1")
     labels = label_count(n_labels)
-    sure = arguments.probability("confidence", confidence, zero=False)
+    sure = arguments.probability("confidence", confidence, allow_zero=False)
     genuine = sure / (sure + (1 - sure) / labels)
     if measure == "concordance":
         right = xr.apply_ufunc(accuracy_from_concordance, values, genuine, labels)

@@ -207,7 +207,7 @@ def rank_biased_overlap(
     >>> round(dx.rank_biased_overlap(theta, pred, p=0.5).item(), 3)
     0.75
     """
-    p = arguments.probability("p", p, zero=False, one=False)
+    p = arguments.probability("p", p, allow_zero=False, allow_one=False)
 
     def weigh(depths: xr.DataArray, length: xr.DataArray) -> xr.DataArray:
         within = (1 - p) / p * p**depths * (depths <= length)
@@ -352,7 +352,7 @@ def _check_space(lists: xr.Dataset, space: Space) -> None:
     if not space.dense and int(space.sizes.sum(axis=1).max()) > known:
         raise PredictionError(
             "plausibility",
-            expected="attrs['labels'], the whole label space, beside the candidate form",
+            expected="attrs['labels'], the whole label space, which the candidate form requires",
             found=f"{known} known labels of {int(space.sizes.sum(axis=1).max())}",
         )
 

@@ -96,7 +96,7 @@ def win_rate(
     Raises
     ------
     ArgumentError
-        If the fit has no strengths, or the prompts' effects were not kept.
+        If the fit has no strengths, or if effects of prompts are needed but were not kept.
 
     Notes
     -----
@@ -148,7 +148,7 @@ def win_rate(
     if ITEM not in ahead.dims:
         ahead = ahead.expand_dims(ITEM)
     if ITEM not in ties.dims:
-        ties = ties.expand_dims({ITEM: ahead.sizes[ITEM]})  # a view
+        ties = ties.expand_dims({ITEM: ahead.sizes[ITEM]})  # a view, not a copy
     strength = ahead.transpose(*SAMPLE, ITEM, SYSTEM).to_numpy()
     tie = ties.transpose(..., ITEM).to_numpy()
     side = draws["side"].to_numpy() if "side" in draws else 0.0
@@ -160,12 +160,14 @@ def win_rate(
 
 
 def _unseen(draws: xr.Dataset, *, new_items: bool) -> tuple[Floats, Floats, Floats]:
-    """Return nodes of new tastes and prompts, to add to differences and to ties, and weights.
+    """Return quadrature nodes of new tastes and prompts, and their weights.
 
-    Arrays are (chain, draw, node), weights (node).
+    Nodes (chain, draw, node) are added to differences and tendencies to ties. Weights are (node).
     """
-    asked = {"annotator_taste_spread": True, "item_spread": new_items}
-    spreads = [draws[name].to_numpy() for name, is_new in asked.items() if is_new and name in draws]
+    sources = {"annotator_taste_spread": True, "item_spread": new_items}
+    spreads = [
+        draws[name].to_numpy() for name, is_new in sources.items() if is_new and name in draws
+    ]
     if not spreads:
         return np.zeros(1), np.zeros(1), np.ones(1)
     with_ties = new_items and "item_tie_spread" in draws
@@ -218,8 +220,8 @@ def _judged(
     score = 0.5 + 0.5 * (1.0 - outcome) * known["vote_turn"].to_numpy()
     cast, score = (np.zeros_like(cast), 0.0 * score) if anew else (cast, score)
     total = np.bincount(known["vote_pair"], score, minlength=n_pairs)
-    open_ = [np.flatnonzero(cast <= k) for k in range(panel)]  # by number of the open vote
-    lacking = known.isel({PAIR: np.concatenate(open_)})
+    pairs_lacking = [np.flatnonzero(cast <= k) for k in range(panel)]  # that lack vote k
+    lacking = known.isel({PAIR: np.concatenate(pairs_lacking)})
     of_left, of_right = (
         coo_array(
             (np.ones(n_pairs), (np.arange(n_pairs), code)), shape=(n_pairs, n_systems)
@@ -234,7 +236,7 @@ def _judged(
         n_part = part.sizes[_FLAT]
         votes, end = np.tile(total, (n_part, 1)), 0
         drawn = vote_on(part, lacking, rng, expected=anew and panel == 1).won
-        for places in open_:
+        for places in pairs_lacking:
             votes[:, places] += drawn[:, end : end + len(places)]
             end += len(places)
         won = votes / np.maximum(cast, panel)
@@ -262,7 +264,7 @@ class Votes(NamedTuple):
 
     won: Floats
     """1 if the left system wins, 1/2 for a tie, 0 if the right wins; or the expectation."""
-    who: Ints
+    voter: Ints
     """Code of the voter."""
 
 
@@ -275,22 +277,22 @@ def vote_on(
     ahead = strength[:, left] - strength[:, right]
     if "item_effect" in draws:
         # Effects of prompts without votes are drawn from their distribution.
-        cells, both = np.unique([item * n + left, item * n + right], return_inverse=True)
+        cells, cell_of_side = np.unique([item * n + left, item * n + right], return_inverse=True)
         seen = cells < draws.sizes[ITEM] * n
         effect = rng.normal(size=(len(ahead), len(cells)))
         effect *= draws["item_spread"].to_numpy()[:, None]
-        given = draws["item_effect"].to_numpy()
-        effect[:, seen] = given[:, cells[seen] // n, cells[seen] % n]
-        one, two = both.reshape(2, -1)
-        ahead += effect[:, one] - effect[:, two]
-    for name, said in (
+        posterior_effect = draws["item_effect"].to_numpy()
+        effect[:, seen] = posterior_effect[:, cells[seen] // n, cells[seen] % n]
+        left_cell, right_cell = cell_of_side.reshape(2, -1)
+        ahead += effect[:, left_cell] - effect[:, right_cell]
+    for name, covariate in (
         ("judge_weight", "verdict"), ("judge_system_weight", "verdict_apart"),
         ("coefficient", "answer"),
     ):  # fmt: skip
         if name in draws:
-            ahead += draws[name].to_numpy() @ known[said].to_numpy().T
+            ahead += draws[name].to_numpy() @ known[covariate].to_numpy().T
     row = np.arange(len(ahead))[:, None]
-    who = rng.integers(draws.sizes.get(ANNOTATOR, 1), size=ahead.shape)
+    voter = rng.integers(draws.sizes.get(ANNOTATOR, 1), size=ahead.shape)
     nodes, weights, tastes = np.ones(1), np.ones(1), np.zeros(1)
     if "annotator_taste_spread" in draws:
         spread = draws["annotator_taste_spread"].to_numpy()[:, None]
@@ -298,15 +300,15 @@ def vote_on(
             nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES[1])
             tastes = np.sqrt(2.0) * spread
         else:
-            voter = (row * draws.sizes[ANNOTATOR] + who) * n
-            tastes = spread * _apart_by_taste(np.stack([voter + left, voter + right]), rng)
+            voter_key = (row * draws.sizes[ANNOTATOR] + voter) * n
+            tastes = spread * _apart_by_taste(np.stack([voter_key + left, voter_key + right]), rng)
     if "annotator_sharpness" in draws:
-        sharp = draws["annotator_sharpness"].to_numpy()[row, who]
+        sharp = draws["annotator_sharpness"].to_numpy()[row, voter]
         ahead, tastes = ahead * sharp, tastes * sharp
     if "side" in draws:
         side = draws["side"].to_numpy()[:, None]
         if "annotator_side" in draws:
-            side = side + draws["annotator_side"].to_numpy()[row, who]
+            side = side + draws["annotator_side"].to_numpy()[row, voter]
         ahead += side * rng.choice([-1.0, 1.0], size=ahead.shape)
     odds, at = 0.0, None
     if "tie" in draws:
@@ -315,31 +317,31 @@ def vote_on(
         if "item_tie" in draws:
             prompts, place = np.unique(item, return_inverse=True)
             seen = prompts < draws.sizes[ITEM]
-            own = rng.normal(size=(len(ahead), len(prompts)))
-            own *= draws["item_tie_spread"].to_numpy()[:, None]
-            own[:, seen] = draws["item_tie"].to_numpy()[:, prompts[seen]]
-            ties = ties + own[:, place]
+            prompt_tie = rng.normal(size=(len(ahead), len(prompts)))
+            prompt_tie *= draws["item_tie_spread"].to_numpy()[:, None]
+            prompt_tie[:, seen] = draws["item_tie"].to_numpy()[:, prompts[seen]]
+            ties = ties + prompt_tie[:, place]
         if "annotator_tie" in draws:
-            ties = ties + draws["annotator_tie"].to_numpy()[row, who]
+            ties = ties + draws["annotator_tie"].to_numpy()[row, voter]
         odds = np.exp(ties)
     if not expected:
         at = rng.uniform(size=ahead.shape)
     each = (_won(ahead + x * tastes, odds, at) * w for x, w in zip(nodes, weights, strict=True))
-    return Votes(np.asarray(sum(each) / weights.sum()), who)
+    return Votes(np.asarray(sum(each) / weights.sum()), voter)
 
 
 def _apart_by_taste(keys: Ints, rng: np.random.Generator) -> Floats:
-    """Draw voters' tastes; return the difference in each vote (sample, pair), over the spread.
+    """Draw voters' tastes; return left minus right for each vote (sample, pair), in spreads.
 
     ``keys`` (side, sample, pair) are different for each sample, voter and system.
     """
-    found, place = np.unique(keys, return_inverse=True)
-    one, two = rng.normal(size=len(found))[place].reshape(keys.shape)
-    return np.asarray(one - two)
+    distinct, place = np.unique(keys, return_inverse=True)
+    left, right = rng.normal(size=len(distinct))[place].reshape(keys.shape)
+    return np.asarray(left - right)
 
 
 def _won(ahead: Floats, odds: Any, at: Floats | None) -> Floats:
-    """Return what the left system wins of each vote: expected, or drawn by uniform numbers."""
+    """Return the left system's share of each vote: drawn by uniform numbers ``at``, or expected."""
     small = np.exp(-0.5 * np.abs(ahead))
     total = 1.0 + small * (small + odds)
     leads = 1.0 / total  # the side that is ahead wins
@@ -395,12 +397,12 @@ def rank(fit: xr.DataTree) -> xr.DataArray:
 
 def _posterior(fit: Any) -> xr.Dataset:
     """Return the draws of a fit, or raise unless they contain strengths of systems."""
-    found = isinstance(fit, xr.DataTree) and "posterior" in fit.children
-    draws = fit["posterior"].to_dataset() if found else xr.Dataset()
+    has_posterior = isinstance(fit, xr.DataTree) and "posterior" in fit.children
+    draws = fit["posterior"].to_dataset() if has_posterior else xr.Dataset()
     if "strength" not in draws or SYSTEM not in draws["strength"].dims:
         raise ArgumentError(
             "fit", expected="a fit of models.bradley_terry, or the trace of its model",
-            found=f"a fit of {fit.attrs['model']}" if found and "model" in fit.attrs
+            found=f"a fit of {fit.attrs['model']}" if has_posterior and "model" in fit.attrs
             else brief(fit),
         )  # fmt: skip
     return draws

@@ -78,9 +78,9 @@ def probability_score(
 
     By chance alone a calibration error is above 0, especially if bins have few items, or with the
     bootstrap. Look at the curve, and compare systems on the same items. With few annotations the
-    total variation of a good system is too large too, since the plausibilities of draws vary around
-    its predictions: in simulated studies of 300 items, two labels and three annotations of each
-    item, .10 instead of .09. Log and Brier scores do not have this error.
+    total variation of a good system is also too large, since the plausibilities of draws vary
+    around its predictions: in simulated studies of 300 items, two labels and three annotations of
+    each item, .10 instead of .09. Log and Brier scores do not have this error.
 
     In the log score, probabilities below .001 count as .001, so that a label with the probability 0
     does not make it infinite.
@@ -96,8 +96,8 @@ def probability_score(
     ...                      coords={"item": [1, 2], "label": ["x", "y"]})
     >>> pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "x": [0.6, 0.9],
     ...                        "y": [0.4, 0.1]})
-    >>> found = dx.probability_score(theta, pred)
-    >>> round(found["total_variation"].item(), 3), round(found["calibration_error"].item(), 3)
+    >>> scores = dx.probability_score(theta, pred)
+    >>> round(scores["total_variation"].item(), 3), round(scores["calibration_error"].item(), 3)
     (0.1, 0.1)
     """
     bins = arguments.whole("bins", bins)
@@ -114,12 +114,12 @@ def probability_score(
     # Labels that annotators cannot give come last, with a plausibility of 0.
     outside = predictions[LABEL].to_numpy()
     outside = outside[tables.match(outside, labels) < 0]
-    every = list(labels) + list(outside)
+    all_labels = list(labels) + list(outside)
     weights = weights_for(theta, weights, random_seed)
     names, parts = predictions[SYSTEM].to_numpy(), []
     theta = theta.drop_vars([ITEM, LABEL])
     for place, name in enumerate(names):
-        p = probabilities(predictions, place, np.array(every, dtype=object))
+        p = probabilities(predictions, place, np.array(all_labels, dtype=object))
         if p is None:
             raise PredictionError(
                 "predictions", where=f"system {shown([name])}",
@@ -137,8 +137,8 @@ def _scores(
 ) -> xr.Dataset:
     """Return the scores of one system, whose probabilities are (item, label)."""
     inside = xr.DataArray(p[:, :n_labels], dims=(ITEM, LABEL))
-    left, squares = (xr.DataArray(one, dims=ITEM)
-                     for one in (p[:, n_labels:].sum(axis=1), (p**2).sum(axis=1)))  # fmt: skip
+    outside, squares = (xr.DataArray(total, dims=ITEM)
+                        for total in (p[:, n_labels:].sum(axis=1), (p**2).sum(axis=1)))  # fmt: skip
     log = np.log(inside.clip(min=LEAST))
     top = p.argmax(axis=1)
     named = xr.DataArray(np.minimum(top, n_labels - 1), dims=ITEM)
@@ -147,14 +147,16 @@ def _scores(
     place = np.minimum((confidence * bins).astype(np.int64), bins - 1)
     member = xr.DataArray(place[:, None] == np.arange(bins), dims=(ITEM, BIN)).astype(np.float64)
     sure = xr.DataArray(confidence, dims=ITEM)
-    one = xr.ones_like(sure) if weights is None else weights
-    agreed, said, size = (xr.dot(part, member, dim=ITEM) for part in (agree * one, sure * one, one))
+    weight = xr.ones_like(sure) if weights is None else weights
+    agreed, predicted, size = (
+        xr.dot(part, member, dim=ITEM) for part in (agree * weight, sure * weight, weight)
+    )
     n = member.sum(ITEM)
     return xr.Dataset({
         "log_score": over_items(xr.dot(theta, log, dim=LABEL), weights),
         "brier_score": over_items(1 + squares - 2 * xr.dot(theta, inside, dim=LABEL), weights),
-        "total_variation": over_items((abs(theta - inside).sum(LABEL) + left) / 2, weights),
-        "calibration_error": abs(agreed - said).sum(BIN) / size.sum(BIN),
+        "total_variation": over_items((abs(theta - inside).sum(LABEL) + outside) / 2, weights),
+        "calibration_error": abs(agreed - predicted).sum(BIN) / size.sum(BIN),
         CURVE: agreed / size.where(size > 0),
         "mean_probability": xr.dot(sure, member, dim=ITEM) / n.where(n > 0),
         "n_items": n,

@@ -72,8 +72,8 @@ def partial_ranking_logp(strengths: npt.ArrayLike, blocks: Blocks) -> float:
     .. math:: \log p(b \mid \lambda) = \sum_{l < L} \log \int_0^\infty Z_l e^{-Z_l t}
         \prod_{k \in b_l} \bigl(1 - e^{-\lambda_k t}\bigr)\, dt
 
-    with :math:`Z_l` the total strength of all blocks after the l-th. This is the sum of
-    probabilities of all orders within the blocks.
+    with :math:`Z_l` the total strength of all blocks after the l-th. The probability is summed over
+    all orders within the blocks.
 
     Parameters
     ----------
@@ -118,18 +118,18 @@ def partial_ranking_logp(strengths: npt.ArrayLike, blocks: Blocks) -> float:
 
 def _positive(strengths: Any) -> npt.NDArray[np.float64]:
     """Return strengths as positive finite numbers, or raise."""
-    wanted = "positive finite numbers, one for each label"
+    expected = "positive finite numbers, one for each label"
     try:
         values = np.asarray(strengths)
-    except (TypeError, ValueError) as error:  # a Dataset, a ragged list
-        raise ArgumentError("strengths", expected=wanted, found=brief(strengths)) from error
+    except (TypeError, ValueError) as error:  # a Dataset, or a ragged list
+        raise ArgumentError("strengths", expected=expected, found=brief(strengths)) from error
     if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iuf":
-        raise ArgumentError("strengths", expected=wanted, found=brief(strengths))
+        raise ArgumentError("strengths", expected=expected, found=brief(strengths))
     strength = values.astype(np.float64)
     bad = np.flatnonzero(~(np.isfinite(strength) & (strength > 0)))
     if len(bad):
         raise ArgumentError(
-            "strengths", where=f"label {bad[0]}", expected=wanted, found=str(values[bad[0]])
+            "strengths", where=f"label {bad[0]}", expected=expected, found=str(values[bad[0]])
         )
     return strength
 

@@ -77,8 +77,8 @@ def sensitivity_specificity(
     ...                       "label": ["ill", "ill", "well", "well"]})
     >>> pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": ["ill", "ill"]})
     >>> fit = dx.models.dirichlet.fit(ann, draws=200, random_seed=1)
-    >>> found = dx.sensitivity_specificity(fit, pred, "ill").mean(("chain", "draw"))
-    >>> float(found["sensitivity"].item()), float(found["specificity"].item())
+    >>> rates = dx.sensitivity_specificity(fit, pred, "ill").mean(("chain", "draw"))
+    >>> float(rates["sensitivity"].item()), float(rates["specificity"].item())
     (1.0, 0.0)
     """
     theta = plausibility_of(plausibility)
@@ -95,27 +95,29 @@ def sensitivity_specificity(
         )
     check_lists(predictions)
     theta, predictions = common_items(theta, predictions, on_missing)
-    given = None if insight is None else insights(insight, theta, predictions, random_seed)
+    insight_draws = None if insight is None else insights(insight, theta, predictions, random_seed)
     weights = weights_for(theta, weights, random_seed)
     of_panel = _panel(theta, predictions, positive)
     first = predictions["block"].transpose(ITEM, SYSTEM, POSITION).to_numpy() == 1
     code = predictions["label_code"].transpose(ITEM, SYSTEM, POSITION).to_numpy()
     vocabulary = np.array([*predictions[LABEL].to_numpy().tolist(), None], dtype=object)
-    says = [first & (vocabulary[code] == label) for label in (positive, _other(labels, positive))]
+    first_flags = [
+        first & (vocabulary[code] == label) for label in (positive, _other(labels, positive))
+    ]
     parts = []
     for place in range(predictions.sizes[SYSTEM]):
-        alone = first[:, place].sum(axis=1)
+        n_first = first[:, place].sum(axis=1)
         share = [
-            xr.DataArray(one[:, place].sum(axis=1) / alone, dims=ITEM) for one in says
+            xr.DataArray(flags[:, place].sum(axis=1) / n_first, dims=ITEM) for flags in first_flags
         ]  # tied first labels share the credit
         panel = of_panel
-        if given is not None:
+        if insight_draws is not None:
             system = predictions.isel({SYSTEM: [place]})
             right = top_k_accuracy(
-                theta, system, per_item=True, insight=given.isel({SYSTEM: [place]}),
+                theta, system, per_item=True, insight=insight_draws.isel({SYSTEM: [place]}),
                 random_seed=random_seed,
             ).isel({SYSTEM: 0}, drop=True).drop_vars(ITEM)  # fmt: skip
-            # If a system gives one of the two labels, whether it is right fixes the panel's label.
+            # The system's label, and whether it is right, determine the panel's label.
             panel = xr.where(share[0] == 1, right, xr.where(share[1] == 1, 1 - right, of_panel))
         parts.append(xr.Dataset({
             "sensitivity": _ratio(share[0] * panel, panel, weights),
@@ -131,18 +133,18 @@ def _other(labels: list[Any], positive: Any) -> Any:
 
 
 def _panel(theta: xr.DataArray, predictions: xr.Dataset, positive: Any) -> xr.DataArray:
-    """Return in which draws the panel's label is the positive one (..., item), as 0 or 1."""
-    every = np.zeros((predictions.sizes[ITEM], 1, 1), dtype=np.int64)
+    """Return whether the panel's label is the positive one: 1 or 0 (..., item)."""
+    zeros = np.zeros((predictions.sizes[ITEM], 1, 1), dtype=np.int64)
     dims = (ITEM, SYSTEM, POSITION)
     always = xr.Dataset(
-        {"label_code": (dims, every), "block": (dims, every + 1)},
+        {"label_code": (dims, zeros), "block": (dims, zeros + 1)},
         coords={ITEM: predictions[ITEM].to_numpy(), SYSTEM: ["positive"], LABEL: [positive]},
     )
-    found = top_k_accuracy(theta, always, per_item=True)
-    return found.isel({SYSTEM: 0}, drop=True).drop_vars(ITEM)
+    is_positive = top_k_accuracy(theta, always, per_item=True)
+    return is_positive.isel({SYSTEM: 0}, drop=True).drop_vars(ITEM)
 
 
 def _ratio(part: xr.DataArray, whole: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArray:
     """Return the sum of ``part`` over items, divided by the sum of ``whole``, in each draw."""
-    both, size = (over_items(one, weights) for one in (part, whole))
-    return (both / size.where(size > 0)).clip(0.0, 1.0)
+    part_mean, whole_mean = (over_items(array, weights) for array in (part, whole))
+    return (part_mean / whole_mean.where(whole_mean > 0)).clip(0.0, 1.0)

@@ -50,8 +50,8 @@ def icc(fit: Any, scale: str = "latent") -> xr.DataArray:
     Returns
     -------
     xarray.DataArray
-        ``icc`` (chain, draw), or (chain, draw, pool); in [0, 1]. If the chains of the fit failed,
-        the attribute ``doubt`` says how.
+        ``icc`` (chain, draw), or (chain, draw, pool); in [0, 1]. If the chains of the fit did not
+        converge, the attribute ``doubt`` describes the problem.
 
     Notes
     -----
@@ -149,7 +149,8 @@ def _share(
     shares = variance / parts.total if labels is None else correlation_within(labels, variance)
     pools = [POOL] if POOL in shares.dims else []
     out = shares.transpose(*SAMPLE, *pools).rename(name)
-    out.attrs = {"better": better, "scale": scale} | ({"doubt": parts.doubt} if parts.doubt else {})
+    out.attrs = {"better": better, "scale": scale}
+    out.attrs |= {"doubt": parts.warning} if parts.warning else {}
     return out
 
 
@@ -239,7 +240,7 @@ def annotators_needed(icc: Any, target: float) -> Any:
     >>> dx.annotators_needed(draws, target=0.8).values
     array([[ 4., 12., inf]])
     """
-    goal = arguments.probability("target", target, zero=False, one=False)
+    goal = arguments.probability("target", target, allow_zero=False, allow_one=False)
     single = _reliability(icc)
     result = xr.apply_ufunc(labels_needed, single, goal)
     return _with_scale(named(result, "annotators_needed", "lower"), single)
@@ -247,8 +248,8 @@ def annotators_needed(icc: Any, target: float) -> Any:
 
 def _reliability(icc: Any) -> Numbers:
     # NaN is an undefined draw.
-    wanted = "reliabilities of one label, from -1 to 1"
-    return numbers("icc", icc, wanted, lambda x: np.isnan(x) | (abs(x) <= 1))
+    expected = "reliabilities of one label, from -1 to 1"
+    return numbers("icc", icc, expected, lambda x: np.isnan(x) | (abs(x) <= 1))
 
 
 def _with_scale(result: Any, icc: Any) -> Any:

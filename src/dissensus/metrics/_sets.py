@@ -46,8 +46,8 @@ def set_score(
         \mathrm{micro\ } F_1 = \frac{2 \sum_i |S_i \cap T_i|}{\sum_i |S_i| + |T_i|}
 
     Macro F1 is the mean over labels of F1 of each label. If the system gives labels in an order,
-    the ranking loss is the share of pairs of a label in the set and a label outside in which the
-    label outside comes first:
+    the ranking loss is computed from all pairs of a label in the set and a label outside it. It is
+    the share of pairs in which the label outside comes first:
 
     .. math:: \mathrm{ranking\ loss} = \frac{1}{n} \sum_i \frac{
         \#\{(a, b): a \in T_i, b \notin T_i, b \text{ before } a\}}{|T_i|\,(K - |T_i|)}
@@ -78,10 +78,11 @@ def set_score(
 
     Notes
     -----
-    Two empty sets match, with the Jaccard similarity 1. A label without F1 in a draw, which no set
-    contains and the system never predicts, is left out of macro F1, and so are predicted labels
-    without a fit. In the ranking loss, labels that are not in the list come last, ties count half,
-    and items whose set is empty or has all labels are left out (NaN if no item remains).
+    Two empty sets match, with the Jaccard similarity 1. F1 of a label is undefined in a draw if no
+    set contains the label and the system never predicts it. Macro F1 leaves out undefined F1, and
+    predicted labels without a fit. In the ranking loss, labels that are not in the list come last,
+    ties count half, and items whose set is empty or has all labels are left out (NaN if no item
+    remains).
 
     Each label has its own fit, and draws of an item's labels are independent. If labels tend to be
     true together, the exact match is underestimated, and intervals of the other scores are too
@@ -106,23 +107,23 @@ def set_score(
     >>> pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": ["joy", "none"]},
     ...                       kind="set", separator=";", none="none")
     >>> fits = dx.by_label(dx.models.dirichlet.fit, ann, prior_count=0.5, random_seed=1)
-    >>> found = dx.set_score(fits, pred)
-    >>> bool(found["exact_match"].mean() < found["micro_f1"].mean())
+    >>> scores = dx.set_score(fits, pred)
+    >>> bool(scores["exact_match"].mean() < scores["micro_f1"].mean())
     True
     """
     drawn = _drawn(fits, predictions, on_missing, insight, random_seed)
     weights = weights_for(drawn.items(), weights, random_seed)
     parts = []
     for s in range(len(drawn.systems)):
-        if drawn.said:
-            parts.append(_scores(drawn.sets(s), *drawn.said[s], weights))
+        if drawn.predicted:
+            parts.append(_scores(drawn.sets(s), *drawn.predicted[s], weights))
         else:
             places = _places(drawn.predictions, s, drawn.elements)
             loss = _ranking_loss(drawn.sets(s), places, weights)
             parts.append(xr.Dataset({"ranking_loss": loss}))
     return by_system(
         parts, drawn.predictions[SYSTEM].to_numpy(),
-        _BETTER if drawn.said else {"ranking_loss": "lower"},
+        _BETTER if drawn.predicted else {"ranking_loss": "lower"},
     )  # fmt: skip
 
 
@@ -131,35 +132,35 @@ def rates_of_labels(
 ) -> xr.Dataset:
     """Return F1, sensitivity and specificity of each label, given the sets of `set_score`.
 
-    Dims are (chain, draw, element, system). NaN in draws without an item to count.
+    Dims are (chain, draw, element, system). A rate is NaN in draws in which no item counts.
     """
     drawn = _drawn(fits, predictions, on_missing, None, random_seed)
     parts = []
     for s in range(len(drawn.systems)):
-        held, _ = drawn.said[s]
-        each = [_rates(one, held[:, k]) for k, one in enumerate(drawn.sets(s))]
-        parts.append(xr.concat(each, dim=xr.IndexVariable(ELEMENT, drawn.elements)))
+        held, _ = drawn.predicted[s]
+        rates = [_rates(member, held[:, k]) for k, member in enumerate(drawn.sets(s))]
+        parts.append(xr.concat(rates, dim=xr.IndexVariable(ELEMENT, drawn.elements)))
     index = xr.IndexVariable(SYSTEM, drawn.predictions[SYSTEM].to_numpy())
     return xr.concat(parts, dim=index).transpose(*SAMPLE, ELEMENT, SYSTEM)
 
 
 def members(fits: Mapping[Any, Any], random_seed: Any) -> list[xr.DataArray]:
     """Return in which draws each label is true (..., item), without weights of predictions."""
-    each = _sources(fits, np.empty(0, object), random_seed, ordered=False)
-    place = np.arange(each[0].share.sizes[ITEM])
-    return [_member(one, place, None, None) for one in _paired(each)]
+    sources = _sources(fits, np.empty(0, object), random_seed, ordered=False)
+    place = np.arange(sources[0].share.sizes[ITEM])
+    return [_member(source, place, None, None) for source in _paired(sources)]
 
 
 class _Drawn(NamedTuple):
     """The sets of each draw, and the sets that systems predict."""
 
-    each: list[_Source]
+    sources: list[_Source]
     place: Ints
     """Places of the items with predictions."""
     predictions: xr.Dataset
     elements: Array
-    said: list[tuple[Flags, xr.DataArray]]
-    """By system, see `_predicted`; empty for lists."""
+    predicted: list[tuple[Flags, xr.DataArray]]
+    """For each system, the result of `_predicted`; empty for lists."""
     insight: xr.DataArray | None
 
     @property
@@ -169,16 +170,19 @@ class _Drawn(NamedTuple):
 
     def items(self) -> xr.DataArray:
         """Return the draws of the first label, for the items with predictions."""
-        return self.each[0].share.isel({ITEM: self.place})
+        return self.sources[0].share.isel({ITEM: self.place})
 
     def sets(self, s: int) -> list[xr.DataArray]:
         """Return in which draws each label is in the sets with which a system is compared."""
         name = self.systems[s]
-        if not self.said:
-            return [_member(one, self.place, name, None) for one in self.each]
-        own = None if self.insight is None else self.insight.isel({SYSTEM: s}, drop=True)
-        held, _ = self.said[s]
-        return [_member(one, self.place, name, held[:, k], own) for k, one in enumerate(self.each)]
+        if not self.predicted:
+            return [_member(source, self.place, name, None) for source in self.sources]
+        insight = None if self.insight is None else self.insight.isel({SYSTEM: s}, drop=True)
+        held, _ = self.predicted[s]
+        return [
+            _member(source, self.place, name, held[:, k], insight)
+            for k, source in enumerate(self.sources)
+        ]
 
 
 def _sources(
@@ -208,11 +212,11 @@ def _drawn(
         )  # fmt: skip
     check_labels(predictions, elements, " are in no set")
     names = predictions[SYSTEM].to_numpy()
-    each = _sources(fits, names, random_seed, ordered=kind == "ranking")
-    _require_equal_items(each, elements)
-    _require_alike(each, elements)
-    first = each[0].share
-    if insight is not None and (kind == "ranking" or not each[0].of_panel):
+    sources = _sources(fits, names, random_seed, ordered=kind == "ranking")
+    _require_equal_items(sources, elements)
+    _require_alike(sources, elements)
+    first = sources[0].share
+    if insight is not None and (kind == "ranking" or not sources[0].of_panel):
         raise ArgumentError(
             "insight", found=brief(insight), expected="None, if labels have an order"
             if kind == "ranking" else "None: it is about a panel, and these are fits to the truth",
@@ -222,15 +226,15 @@ def _drawn(
     )
     common, predictions = common_items(whole, predictions, on_missing)
     place = common.to_numpy()
-    for one, label in zip(each, elements.tolist(), strict=True):
-        if one.posterior is not None:
-            require_informed(one.posterior, place, f"fits, label {label!r}")
-    known = []
+    for source, label in zip(sources, elements.tolist(), strict=True):
+        if source.posterior is not None:
+            require_informed(source.posterior, place, f"fits, label {label!r}")
+    predicted = []
     if kind == "set":
-        known = [_predicted(predictions, s, elements) for s in range(len(names))]
+        predicted = [_predicted(predictions, s, elements) for s in range(len(names))]
     if insight is not None:
-        insight = insights(insight, first, _distinct(predictions, known, elements), random_seed)
-    return _Drawn(_paired(each), place, predictions, elements, known, insight)
+        insight = insights(insight, first, _distinct(predictions, predicted, elements), random_seed)
+    return _Drawn(_paired(sources), place, predictions, elements, predicted, insight)
 
 
 def _elements(fits: Any) -> Array:
@@ -312,31 +316,33 @@ def _require_evidence(posterior: xr.Dataset, label: Any, systems: Names, *, orde
 
 
 def _member(
-    source: _Source, place: Ints, system: Any, said: Flags | None,
+    source: _Source, place: Ints, system: Any, predicted: Flags | None,
     insight: xr.DataArray | None = None,
 ) -> xr.DataArray:  # fmt: skip
     """Return in which draws the label is in the sets of items (..., item)."""
     if source.of_panel:
         member = (source.share > _HALF).isel({ITEM: place})
-        if insight is None or said is None:
+        if insight is None or predicted is None:
             return member.drop_vars(ITEM)
         keys = item_keys(member[ITEM].to_numpy(), member.sizes[CHAIN], seed=source.seed)
-        claim = xr.DataArray(said, dims=ITEM)
+        claim = xr.DataArray(predicted, dims=ITEM)
         right = (member == claim).astype(np.float64).drop_vars(ITEM)
         return (lean(right, insight, keys) > _HALF) == claim
-    drawn = np.random.default_rng(source.seed).random(source.share.shape)  # for all systems
-    return _probability(source, place, system, said) > drawn[..., place]
+    drawn = np.random.default_rng(source.seed).random(source.share.shape)  # equal for all systems
+    return _probability(source, place, system, predicted) > drawn[..., place]
 
 
-def _probability(source: _Source, place: Ints, system: Any, said: Flags | None) -> xr.DataArray:
+def _probability(
+    source: _Source, place: Ints, system: Any, predicted: Flags | None
+) -> xr.DataArray:
     """Return the probability that the label is true, given a system's prediction (..., item)."""
     share = source.share.isel({ITEM: place}).drop_vars(ITEM)
-    if source.weight is None or said is None:
+    if source.weight is None or predicted is None:
         return share
-    own = tables.match(np.array([system]), source.weight[SYSTEM].to_numpy()).item()
+    column = tables.match(np.array([system]), source.weight[SYSTEM].to_numpy()).item()
     odds, claim = (
-        np.exp(source.weight.isel({SYSTEM: own}, drop=True)),
-        xr.DataArray(said, dims=ITEM),
+        np.exp(source.weight.isel({SYSTEM: column}, drop=True)),
+        xr.DataArray(predicted, dims=ITEM),
     )
     yes, no = share * xr.where(claim, odds, 1.0), (1 - share) * xr.where(claim, 1.0, odds)
     return (yes / (yes + no)).transpose(*share.dims)
@@ -352,34 +358,40 @@ def _paired(sources: list[_Source]) -> list[_Source]:
     if first.weight is None or first.posterior is None:
         return sources
     out = [first]
-    for one in sources[1:]:
-        assert one.weight is not None and one.posterior is not None  # fits are alike
-        order = _ranked(one.posterior["error_correlation"], first.posterior["error_correlation"])
-        share = one.share.copy(
-            data=np.take_along_axis(one.share.to_numpy(), order[..., None], axis=-2)
+    for source in sources[1:]:
+        assert source.weight is not None and source.posterior is not None  # fits are alike
+        order = _ranked(source.posterior["error_correlation"], first.posterior["error_correlation"])
+        share = source.share.copy(
+            data=np.take_along_axis(source.share.to_numpy(), order[..., None], axis=-2)
         )
-        mine, other = (each.transpose(..., SYSTEM, DRAW) for each in (one.weight, first.weight))
-        weight = mine.copy(data=np.take_along_axis(mine.to_numpy(), _ranked(mine, other), axis=-1))
-        out.append(one._replace(share=share, weight=weight))
+        own_weight, first_weight = (
+            draws.transpose(..., SYSTEM, DRAW) for draws in (source.weight, first.weight)
+        )
+        weight = own_weight.copy(
+            data=np.take_along_axis(
+                own_weight.to_numpy(), _ranked(own_weight, first_weight), axis=-1
+            )
+        )
+        out.append(source._replace(share=share, weight=weight))
     return out
 
 
-def _ranked(mine: xr.DataArray, first: xr.DataArray) -> Ints:
-    """Return the places of draws (..., draw) that have the ranks of the first array's draws."""
-    order = np.empty(mine.shape, dtype=np.int64)
+def _ranked(draws: xr.DataArray, first: xr.DataArray) -> Ints:
+    """Return the order of ``draws`` (..., draw) that gives them the ranks of ``first``."""
+    order = np.empty(draws.shape, dtype=np.int64)
     np.put_along_axis(
-        order, first.transpose(*mine.dims).to_numpy().argsort(axis=-1, kind="stable"),
-        mine.to_numpy().argsort(axis=-1, kind="stable"), axis=-1,
+        order, first.transpose(*draws.dims).to_numpy().argsort(axis=-1, kind="stable"),
+        draws.to_numpy().argsort(axis=-1, kind="stable"), axis=-1,
     )  # fmt: skip
     return order
 
 
 def _require_alike(sources: list[_Source], elements: Array) -> None:
     """Raise unless all fits are of the same kind."""
-    kinds = {one.kind: label for one, label in zip(sources, elements.tolist(), strict=True)}
+    kinds = {source.kind: label for source, label in zip(sources, elements.tolist(), strict=True)}
     if len(kinds) > 1:
-        found = "; ".join(f"{kind}: label {label!r}" for kind, label in kinds.items())
-        raise ArgumentError("fits", expected="fits of one model to all labels", found=found)
+        listed = "; ".join(f"{kind}: label {label!r}" for kind, label in kinds.items())
+        raise ArgumentError("fits", expected="fits of one model to all labels", found=listed)
 
 
 def _has_posterior(fit: Any) -> bool:
@@ -408,17 +420,17 @@ def _of_answer(draws: xr.DataArray, label: Any) -> xr.DataArray:
 
 def _require_equal_items(sources: list[_Source], elements: Array) -> None:
     """Raise unless all fits have the same items and numbers of draws."""
-    each = [one.share for one in sources]
-    first = each[0]
-    for one, label in zip(each[1:], elements[1:].tolist(), strict=True):
-        items = one[ITEM].to_numpy()
-        if dict(one.sizes) != dict(first.sizes) or (items != first[ITEM].to_numpy()).any():
+    shares = [source.share for source in sources]
+    first = shares[0]
+    for share, label in zip(shares[1:], elements[1:].tolist(), strict=True):
+        items = share[ITEM].to_numpy()
+        if dict(share.sizes) != dict(first.sizes) or (items != first[ITEM].to_numpy()).any():
             raise ArgumentError(
                 "fits", where=f"label {label!r}",
-                expected=f"the same items, chains and draws as of {elements.tolist()[0]!r}, "
+                expected=f"the same items, chains and draws as for {elements.tolist()[0]!r}, "
                 f"{dict(first.sizes)}",
-                found=str(dict(one.sizes))
-                if dict(one.sizes) != dict(first.sizes) else "other items",
+                found=str(dict(share.sizes))
+                if dict(share.sizes) != dict(first.sizes) else "other items",
             )  # fmt: skip
 
 
@@ -435,12 +447,12 @@ def _predicted(predictions: xr.Dataset, system: int, elements: Array) -> tuple[F
 
 
 def _distinct(
-    predictions: xr.Dataset, known: list[tuple[Flags, xr.DataArray]], elements: Array
+    predictions: xr.Dataset, predicted: list[tuple[Flags, xr.DataArray]], elements: Array
 ) -> xr.Dataset:
     """Return predictions of one label for each distinct set, named by the labels in it."""
     order = np.argsort(elements.astype(str), kind="stable")
     names = elements[order].astype(str).tolist()
-    held = np.stack([one[:, order] for one, _ in known], axis=1)
+    held = np.stack([flags[:, order] for flags, _ in predicted], axis=1)
     rows, code = np.unique(held.reshape(-1, len(order)), axis=0, return_inverse=True)
     text = ["\n".join(compress(names, row)) for row in rows.tolist()]
     coords = {dim: predictions[dim].to_numpy() for dim in (ITEM, SYSTEM)}
@@ -451,36 +463,36 @@ def _distinct(
 
 
 def _scores(
-    sets: list[xr.DataArray], held: Flags, n_said: xr.DataArray, weights: xr.DataArray | None
+    sets: list[xr.DataArray], held: Flags, n_predicted: xr.DataArray, weights: xr.DataArray | None
 ) -> xr.Dataset:
     """Return the scores of one system's sets."""
-    n_true: xr.DataArray = sum((one.astype(np.int16) for one in sets), start=xr.DataArray(0))
-    both, of_labels = xr.zeros_like(n_true), []
+    n_true: xr.DataArray = sum((flags.astype(np.int16) for flags in sets), start=xr.DataArray(0))
+    n_common, of_labels = xr.zeros_like(n_true), []
     for k, member in enumerate(sets):
-        said = xr.DataArray(held[:, k], dims=ITEM)
-        hit = member & said
-        both = both + hit
-        size = over_items(said + member.astype(np.float64), weights)
+        claim = xr.DataArray(held[:, k], dims=ITEM)
+        hit = member & claim
+        n_common = n_common + hit
+        size = over_items(claim + member.astype(np.float64), weights)
         of_labels.append(2 * over_items(hit.astype(np.float64), weights) / size.where(size > 0))
-    either = n_said + n_true - both
-    exact = ((both == n_true) & (both == n_said)).astype(np.float64)
-    jaccard = xr.where(either > 0, both / either.where(either > 0, 1), 1.0)
-    size = over_items((n_said + n_true).astype(np.float64), weights)
-    found = 2 * over_items(both.astype(np.float64), weights)
+    either = n_predicted + n_true - n_common
+    exact = ((n_common == n_true) & (n_common == n_predicted)).astype(np.float64)
+    jaccard = xr.where(either > 0, n_common / either.where(either > 0, 1), 1.0)
+    size = over_items((n_predicted + n_true).astype(np.float64), weights)
+    overlap = 2 * over_items(n_common.astype(np.float64), weights)
     return xr.Dataset({
         "exact_match": over_items(exact, weights),
         "jaccard": over_items(jaccard, weights),
-        "micro_f1": (found / size.where(size > 0)).clip(0.0, 1.0),
+        "micro_f1": (overlap / size.where(size > 0)).clip(0.0, 1.0),
         "macro_f1": xr.concat(of_labels, dim=ELEMENT).mean(ELEMENT).clip(0.0, 1.0),
     })  # fmt: skip
 
 
-def _rates(member: xr.DataArray, said: Flags) -> xr.Dataset:
+def _rates(member: xr.DataArray, predicted: Flags) -> xr.Dataset:
     """Return F1, sensitivity and specificity of a system for one label."""
-    claim = xr.DataArray(said, dims=ITEM)
+    claim = xr.DataArray(predicted, dims=ITEM)
     positive, hit = member.sum(ITEM), (member & claim).sum(ITEM)
     negative, passed = (~member).sum(ITEM), (~member & ~claim).sum(ITEM)
-    size = positive + int(said.sum())
+    size = positive + int(predicted.sum())
     return xr.Dataset({
         "f1": 2 * hit / size.where(size > 0), "sensitivity": hit / positive.where(positive > 0),
         "specificity": passed / negative.where(negative > 0),
@@ -490,14 +502,14 @@ def _rates(member: xr.DataArray, said: Flags) -> xr.Dataset:
 def _places(predictions: xr.Dataset, system: int, elements: Array) -> Floats:
     """Return the block of each label in a system's list (item, label): the last if not listed."""
     dims = (ITEM, POSITION)
-    mine = predictions.isel({SYSTEM: system})
-    code, block = (mine[name].transpose(*dims).to_numpy() for name in ("label_code", "block"))
+    lists = predictions.isel({SYSTEM: system})
+    code, block = (lists[name].transpose(*dims).to_numpy() for name in ("label_code", "block"))
     place = tables.match(predictions[LABEL].to_numpy(), elements)
     out = np.full((len(code), len(elements)), float(block.max(initial=0)) + 1.0)
     item, position = np.nonzero(block > 0)
     known = place[code[item, position]]
-    kept = known >= 0
-    out[item[kept], known[kept]] = block[item[kept], position[kept]]
+    has_fit = known >= 0
+    out[item[has_fit], known[has_fit]] = block[item[has_fit], position[has_fit]]
     return out
 
 
@@ -506,7 +518,7 @@ def _ranking_loss(
 ) -> xr.DataArray:
     """Return the mean share of pairs of labels in the wrong order; ties count half."""
     n, shape = len(sets), sets[0].shape
-    values = np.stack([one.to_numpy() for one in sets], axis=-1)
+    values = np.stack([member.to_numpy() for member in sets], axis=-1)
     row = np.arange(len(place))
     wrong = np.zeros(shape)
     for ties in (np.arange(n), -np.arange(n)):  # in both orders: half of the tied pairs are wrong
@@ -519,6 +531,6 @@ def _ranking_loss(
     n_inside = values.sum(axis=-1)
     pairs = n_inside * (n - n_inside)
     share = sets[0].copy(data=wrong / np.maximum(pairs, 1))
-    some = sets[0].copy(data=(pairs > 0).astype(np.float64))
-    size = over_items(some, weights)
+    has_pairs = sets[0].copy(data=(pairs > 0).astype(np.float64))
+    size = over_items(has_pairs, weights)
     return over_items(share, weights) / size.where(size > 0)

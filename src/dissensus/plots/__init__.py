@@ -1,7 +1,7 @@
 """Plots of an evaluation, or of a part of it. Each function returns a figure and shows nothing.
 
-ArviZ draws `distribution` and `forest`, with any of its backends, and they return a
-`PlotCollection`; Matplotlib draws the others. Matplotlib is imported with the first plot.
+ArviZ draws `distribution` and `forest`, with any of its backends; these return a `PlotCollection`.
+Matplotlib draws the other plots. Matplotlib is imported with the first plot.
 
 Settings that several plots share (``figsize``, ``ax``, ``ci_kind`` and others) are described and
 checked in `dissensus.plots._source`, which completes the docstrings.
@@ -90,10 +90,10 @@ PLOTS: Final = (
     Plot("certainty", "certainty", "_items", "annotation certainty of every item, sorted"),
     Plot("item", "posterior", "_item", "one item: annotations, plausibilities, predictions"),
     Plot("simplex", "posterior", "_items", "plausibilities over three labels in a triangle"),
-    Plot("agreement_check", "agreement_check", "_checks", "agreement beside that of replicates"),
-    Plot("assumptions", "assumptions", "_checks", "assumptions of a model of the truth, checked"),
-    Plot("label_check", "label_check", "_checks", "annotators' use of labels beside replicates"),
-    Plot("residual_check", "residual_check", "_checks", "residuals of items beside replicates"),
+    Plot("agreement_check", "agreement_check", "_checks", "agreement in data and replicates"),
+    Plot("assumptions", "assumptions", "_checks", "checks of a model of the truth"),
+    Plot("label_check", "label_check", "_checks", "use of labels in data and replicates"),
+    Plot("residual_check", "residual_check", "_checks", "residuals in data and replicates"),
     Plot("prior_predictive", "prior_predictive", "_checks", "prior of labels and of the ICC"),
     Plot("expected_risk", "expected_risk", "_items", "histogram of the items' expected risk"),
     Plot("reliability_plan", "plan", "_plans", "annotators and items for reliable labels"),
@@ -109,7 +109,7 @@ PLOTS: Final = (
         "confidence_difficulty", "confidence_difficulty", "_annotators",
         "difficulty of items against confidence",
     ),
-    Plot("items_to_review", "items_to_review", "_items", "items to review first, and the gain"),
+    Plot("items_to_review", "items_to_review", "_items", "items to review first, with gains"),
     Plot("accuracy_plan", "accuracy_plan", "_plans", "items for a system's accuracy"),
 )  # fmt: skip
 
@@ -119,18 +119,18 @@ def _completed(draw: Callable[..., Any], group: str) -> Callable[..., Any]:
     """Return the function with a complete docstring, checks of settings, and warnings."""
     from dissensus.plots._source import check, documented
 
-    own = signature(draw)
+    call_signature = signature(draw)
 
     @wraps(draw)
     def drawn(*args: Any, **options: Any) -> Any:
         from dissensus.plots._style import warn_above
 
         try:
-            given = own.bind(*args, **options).arguments
+            settings = call_signature.bind(*args, **options).arguments
         except TypeError:
-            return draw(*args, **options)  # raises with the function's own name
-        check(given)
-        source = given.get(next(iter(own.parameters)))
+            return draw(*args, **options)  # raises an error that names the function
+        check(settings)
+        source = settings.get(next(iter(call_signature.parameters)))
         try:
             picture = draw(*args, **options)
         except KeyError as missing:  # a Dataset without one of its variables
@@ -178,7 +178,7 @@ def get(name: str) -> Plot:
 def __getattr__(name: str) -> Callable[..., Any]:
     if name in names():
         return get(name).function
-    raise AttributeError(f"no plot {name!r}; there are {', '.join(names())}")
+    raise AttributeError(f"no plot {name!r}; the plots are {', '.join(names())}")
 
 
 def __dir__() -> list[str]:

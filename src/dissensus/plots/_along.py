@@ -1,4 +1,4 @@
-"""Curves of systems: a metric against reliability, the discrepancy ratio against a threshold."""
+"""Curves of systems: metrics by reliability, discrepancy ratios by threshold, and calibration."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def reliability(
 ) -> Any:
     """Draw a metric of every system against the reliability of the annotators.
 
-    Lines are posterior means. Dark bands are intervals for these items, pale bands for new items.
-    A cross at the right edge is the value against a point estimate of the labels, with ∞ below if
-    this is the limit of increasing reliability. A star is the known value.
+    Lines are posterior means. Dark bands are intervals for these items, pale bands for new items. A
+    cross at the right edge is the value against a point estimate of the labels, with ∞ below if the
+    estimate is the limit of increasing reliability. A star is the known value.
 
     Parameters
     ----------
@@ -129,14 +129,15 @@ def models(
     truth = pieces.per_system(source, "truth", name)
     ends = []
     for ax, side in zip(axes, pieces.sides(source), strict=True):
-        own = pieces.with_systems(pieces.chosen(pieces.group(side, "metrics"), name))
-        own = own.sel({SYSTEM: draws[SYSTEM]}).assign_coords(place=draws["place"])
+        side_draws = pieces.with_systems(pieces.chosen(pieces.group(side, "metrics"), name))
+        side_draws = side_draws.sel({SYSTEM: draws[SYSTEM]}).assign_coords(place=draws["place"])
         naive = pieces.per_system(side, "statistics", f"naive_{name}")
-        ends.append(_curves(ax, own, naive, truth, _is_limit(side), (ci_kind, ci_prob)))
+        ends.append(_curves(ax, side_draws, naive, truth, _is_limit(side), (ci_kind, ci_prob)))
         look.titled(ax, str(side.attrs["model"]))
         ax.set_xlabel("reliability")
         _mark_reference(ax, side)
-    for ax, heights in zip(axes, ends, strict=True):  # after both have settled the shared axis
+    # After the curves of both panels, the limits of the shared axis are final.
+    for ax, heights in zip(axes, ends, strict=True):
         _metric_axis(ax, name)
         if narrow or ax is axes[-1]:
             _name_curves(ax, draws, heights)
@@ -157,9 +158,9 @@ def discrepancy_curve(
 ) -> Any:
     """Draw the discrepancy ratio of every system against the decision threshold.
 
-    A ratio below 1 means that a system is closer to the annotators than they are to each other.
-    The dot is the minimum of a system's mean. This minimum is optimistic for new items, since it
-    was selected on the same items.
+    A ratio below 1 means that a system is closer to the annotators than they are to each other. The
+    dot is at the minimum of the mean ratio. This minimum is optimistic for new items, since it was
+    selected on the same items.
 
     Parameters
     ----------
@@ -192,8 +193,8 @@ def discrepancy_curve(
         )  # fmt: skip
     draws = pieces.with_systems(draws).sortby(THRESHOLD)
     minima = draws.mean(SAMPLE).min(THRESHOLD).assign_attrs(better="lower")
-    kept, text = pieces.leading(minima, limit)
-    place = kept["place"].to_numpy()
+    best_minima, text = pieces.leading(minima, limit)
+    place = best_minima["place"].to_numpy()
     draws = draws.isel({SYSTEM: place}).assign_coords(place=(SYSTEM, place))
     figure, ax = look.canvas(ax, figsize, look.WIDTH, 3.7)
     x = draws[THRESHOLD].to_numpy().astype(np.float64)
@@ -229,8 +230,8 @@ def calibration(
     """Draw how often annotators give a system's most probable label, against its probability.
 
     Items are sorted by that probability into bins. On the dashed line probabilities are right;
-    below it the system is too sure of itself. Bars are intervals for these items, and the area of a
-    dot shows its number of items.
+    below it the system is overconfident. Bars are intervals for these items, and the area of a dot
+    shows its number of items.
 
     Parameters
     ----------
@@ -258,11 +259,12 @@ def calibration(
     draws, place, size = data[CURVE], data["mean_probability"], data["n_items"]
     if set(draws.dims) != {*SAMPLE, SYSTEM, BIN}:
         raise ArgumentError(
-            "source", expected="what dissensus.probability_score returns for draws, without scopes",
+            "source",
+            expected="the result of dissensus.probability_score for draws, without scopes",
             found=f"dims {draws.dims}",
         )  # fmt: skip
     shown_systems = draws[SYSTEM].to_numpy()[:limit].tolist()
-    left = draws.sizes[SYSTEM] - len(shown_systems)
+    n_left = draws.sizes[SYSTEM] - len(shown_systems)
     figure, ax = look.canvas(ax, figsize, look.WIDTH, 4.2)
     ax.plot([0, 1], [0, 1], color=look.ink(), linewidth=0.9, linestyle=look.BROKEN)
     lower, upper = pieces.interval(draws, ci_kind, ci_prob)
@@ -270,13 +272,13 @@ def calibration(
     for k, name in enumerate(shown_systems):
         style = look.style(k)
         x, y, low, high, n = (
-            one.sel({SYSTEM: name}).to_numpy() for one in (place, mean, lower, upper, size)
+            values.sel({SYSTEM: name}).to_numpy() for values in (place, mean, lower, upper, size)
         )
-        held = n > 0
-        ax.vlines(x[held], low[held], high[held], color=style.color, linewidth=1.4)
-        ax.plot(x[held], y[held], color=style.color, linestyle=style.dash, linewidth=1.2,
+        has_items = n > 0
+        ax.vlines(x[has_items], low[has_items], high[has_items], color=style.color, linewidth=1.4)
+        ax.plot(x[has_items], y[has_items], color=style.color, linestyle=style.dash, linewidth=1.2,
                 label=look.label(name))  # fmt: skip
-        ax.scatter(x[held], y[held], s=8 + 60 * n[held] / most, color=style.color)
+        ax.scatter(x[has_items], y[has_items], s=8 + 60 * n[has_items] / most, color=style.color)
     look.tidy(ax, grid="y")
     for axis in (ax.xaxis, ax.yaxis):
         look.share_axis(axis)
@@ -286,7 +288,7 @@ def calibration(
     ax.set_ylabel("Share of annotators who give it")
     if len(shown_systems) > 1:
         ax.legend(loc="upper left", frameon=False)
-    look.note(figure, f"{left:,} more systems are left out." if left else "")
+    look.note(figure, f"{n_left:,} more systems are left out." if n_left else "")
     return figure
 
 
@@ -314,8 +316,8 @@ def _curves(
     lower, upper = pieces.interval(draws, *ci)
     _bands(ax, draws, x, lower, upper)
     ends = []
-    here = _of_these(draws)
-    means = here.mean(SAMPLE).transpose(SYSTEM, RELIABILITY).to_numpy()
+    these_items = _of_these(draws)
+    means = these_items.mean(SAMPLE).transpose(SYSTEM, RELIABILITY).to_numpy()
     for system, place, mean in zip(draws[SYSTEM].to_numpy(), draws["place"], means, strict=True):
         style = look.style(int(place))
         ax.plot(x, mean, color=style.color, linestyle=style.dash, marker=style.marker,
@@ -334,12 +336,12 @@ def _curves(
                     linestyle="", markeredgecolor=look.ink(), markeredgewidth=0.5)  # fmt: skip
         ends.append(point if np.isfinite(point) else float(mean[-1]))
     if are_wanted():
-        _tips(ax, here, x, means, _of_these(lower), _of_these(upper))
+        _tips(ax, these_items, x, means, _of_these(lower), _of_these(upper))
     return ends
 
 
 def _of_these(values: xr.DataArray) -> xr.DataArray:
-    """Select these items, whose mean differs from the mean of new items only by noise."""
+    """Select the scope of these items; the mean for new items differs from it only by noise."""
     return pieces.at_scope(values, pieces.THESE)
 
 
@@ -394,7 +396,7 @@ def _metric_axis(ax: Axes, metric: str) -> None:
 
 
 def _name_curves(ax: Axes, draws: xr.DataArray, ends: list[float]) -> None:
-    """Write the names of systems at the ends of their curves; below if an end is undefined."""
+    """Write systems' names at the ends of curves; at the lower limit if an end is undefined."""
     low, high = ax.get_ylim()
     figure = ax.get_figure(root=True)
     assert figure is not None

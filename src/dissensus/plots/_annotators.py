@@ -45,7 +45,7 @@ def confidence_ridges(
     Parameters
     ----------
     source : Dataset or DataTree
-        Annotations with confidence, or an evaluation of such.
+        Annotations with confidence, or an evaluation of such annotations.
     limit : int
         Maximum number of annotators, evenly spread over the order of their means.
 
@@ -126,7 +126,7 @@ def _level_ticks(ax: Axes, levels: npt.NDArray[np.float64]) -> None:
         if not named or named[-1] - level >= room:
             named.append(float(level))
     ax.set_xticks(named[::-1])
-    # Levels in equal steps, such as 1/3 or 1/11, are cut to two digits.
+    # Levels in equal steps, such as 1/3 or 1/11, are rounded to two digits.
     look.share_axis(ax.xaxis, 2 if np.diff(named[::-1]).min(initial=1.0) >= 0.01 else 4)
 
 
@@ -134,7 +134,7 @@ def _level_ticks(ax: Axes, levels: npt.NDArray[np.float64]) -> None:
 
 
 _NAMES: Final = ("error_rate", "level_share", "wrong_share")
-_TITLES: Final = ("Share of labels", "Probability to be wrong", "Share of wrong labels")
+_TITLES: Final = ("Share of labels", "Probability of being wrong", "Share of wrong labels")
 
 
 def confidence_errors(
@@ -163,7 +163,7 @@ def confidence_errors(
     ...     "confidence": [0.5, 0.5, 1, 1] * 15}, confidence="confidence")
     >>> check = dx.confidence_check(ann, dict.fromkeys(range(60), 1), random_seed=1)
     >>> [ax.get_title(loc="left") for ax in dx.plots.confidence_errors(check).axes]
-    ['Share of labels', 'Probability to be wrong', 'Share of wrong labels']
+    ['Share of labels', 'Probability of being wrong', 'Share of wrong labels']
     """
     data = pieces.returned(source, "confidence_check", _NAMES, dims=(*SAMPLE, LEVEL))
     narrow, rows = look.width_of(figsize) < look.NARROW, data.sizes[LEVEL]
@@ -324,8 +324,8 @@ def annotator_roc(
     """Draw the sensitivity of annotators against their false positive rate, with regions.
 
     Dots are posterior means. The filled region contains half of the draws, the line around it
-    ``ci_prob`` of the draws. Regions are ellipses on the logit scale. The broken line is guessing.
-    Diamonds are systems.
+    ``ci_prob`` of the draws. Regions are ellipses on the logit scale. The broken line is the result
+    of guessing. Diamonds are systems.
 
     Parameters
     ----------
@@ -334,8 +334,8 @@ def annotator_roc(
     ci_prob : float, optional
         Probability of the outer region; ArviZ's setting by default.
     limit : int
-        Maximum number of annotators with names; further annotators are grey. With more than 30
-        annotators there are no regions.
+        Maximum number of annotators for names. If there are more annotators, none is named, and all
+        are grey. With more than 30 annotators there are no regions.
 
     Examples
     --------

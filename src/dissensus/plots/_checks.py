@@ -63,19 +63,19 @@ def agreement_check(
     single = ax is not None
     known = [str(name) for name in data["statistic"].to_numpy()[data["checked"].to_numpy()]]
     if statistics is None:
-        wanted = known[: 1 if single else None]
+        chosen = known[: 1 if single else None]
     else:
-        wanted = [statistics] if isinstance(statistics, str) else list(statistics)
-    if not wanted or set(wanted) - set(known) or (single and len(wanted) > 1):
+        chosen = [statistics] if isinstance(statistics, str) else list(statistics)
+    if not chosen or set(chosen) - set(known) or (single and len(chosen) > 1):
         raise ArgumentError(
             "statistics",
             expected=f"{'one' if single else 'some'} of {shown(known, 12) or 'none'}",
             found=repr(statistics),
         )
     axes = [ax] if ax is not None else look.grid_of(
-        len(wanted), figsize, int(look.width_of(figsize) // 2.1), 2.4
+        len(chosen), figsize, int(look.width_of(figsize) // 2.1), 2.4
     )  # fmt: skip
-    for panel, name in zip(axes, wanted, strict=True):
+    for panel, name in zip(axes, chosen, strict=True):
         part = data.sel(statistic=name)
         tail = float(part["tail_probability"])
         text = probability(tail) if np.isfinite(tail) else "undefined"
@@ -162,8 +162,8 @@ def label_check(source: Any, *, limit: int = 20, figsize: Size | None = None) ->
     """Draw every annotator's share of each label, with the intervals of replicates.
 
     There is a panel for each label or, if labels are numbers, for their mean and standard
-    deviation. Diamonds are values outside the intervals: the model does not describe this
-    annotator.
+    deviation. Diamonds are values outside the intervals: the model does not describe these
+    annotators.
 
     Parameters
     ----------
@@ -182,8 +182,8 @@ def label_check(source: Any, *, limit: int = 20, figsize: Size | None = None) ->
     >>> [ax.get_title(loc="left") for ax in figure.axes][:2]
     ['Share of 1', 'Share of 2']
     """
-    every = pieces.returned(source, "label_check", _OF_GROUP, along=ANNOTATOR)
-    data = _furthest(every.transpose(ANNOTATOR, ...), limit)
+    all_annotators = pieces.returned(source, "label_check", _OF_GROUP, along=ANNOTATOR)
+    data = _furthest(all_annotators.transpose(ANNOTATOR, ...), limit)
     dim = LABEL if LABEL in data["observed"].dims else "statistic"
     count, rows = data.sizes[dim], data.sizes[ANNOTATOR]
     lines = -(-count // max(1, int((look.width_of(figsize) - 0.8) // 1.4)))
@@ -203,7 +203,7 @@ def label_check(source: Any, *, limit: int = 20, figsize: Size | None = None) ->
         )  # fmt: skip
     figure = axes[0].figure
     _legend(figure)
-    total = every.sizes[ANNOTATOR]
+    total = all_annotators.sizes[ANNOTATOR]
     text = f"The {rows} of {total:,} annotators furthest from their replicates."
     look.note(figure, text if rows < total else "")
     return figure
@@ -245,7 +245,7 @@ def residual_check(source: Any, *, limit: int = 1000, figsize: Size | None = Non
 
 
 def _furthest(data: xr.Dataset, limit: int) -> xr.Dataset:
-    """Return the annotators with most statistics in the tails, in the order of the data."""
+    """Return the annotators with the most statistics in the tails, in the order of the data."""
     others = [dim for dim in data["tail_probability"].dims if dim != ANNOTATOR]
     count = in_tails(data).sum(others).to_numpy()
     distance = abs(data["tail_probability"] - 0.5).fillna(0.0).mean(others).to_numpy()
@@ -334,8 +334,8 @@ def prior_predictive(source: Any, *, figsize: Size | None = None) -> Any:
     """Draw prior predictive distributions of labels and of the ICC.
 
     Bars are means of the shares of labels, lines contain 90 % of the draws, marks are observed
-    shares. Histograms are of the ICC on the latent scale, over all pools, and for
-    `cross_replication` of the correlation of two pools, over all pairs.
+    shares. Histograms show the ICC on the latent scale, of all pools together. For
+    `cross_replication` they also show the correlation of two pools, of all pairs together.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One item: its annotations, its plausibilities, and the predictions of it."""
+"""One item: its annotations, its plausibilities, and its predictions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Statement(NamedTuple):
     sources: list[object]
     """Names of the annotators or systems."""
     blocks: list[list[object]]
-    """Labels in order, tied labels together; a single label is one block of one."""
+    """Labels in order, tied labels together; a single label is one block."""
     hit: float = float("nan")
     """Probability that a prediction contains the item's most plausible label."""
 
@@ -45,16 +45,16 @@ def place_of(data: xr.DataArray | xr.Dataset, item: object) -> int:
 def statements_of(annotations: xr.Dataset, item: object) -> list[Statement]:
     """Return the annotations of an item; equal annotations are one statement."""
     rows = np.flatnonzero(annotations["item_code"].to_numpy() == place_of(annotations, item))
-    here = annotations.isel({ANNOTATION: rows})
-    people = here[ANNOTATOR].to_numpy()[here["annotator_code"].to_numpy()].tolist()
-    if "label_code" in here:
-        labels = here[LABEL].to_numpy()[here["label_code"].to_numpy()].tolist()
+    item_rows = annotations.isel({ANNOTATION: rows})
+    people = item_rows[ANNOTATOR].to_numpy()[item_rows["annotator_code"].to_numpy()].tolist()
+    if "label_code" in item_rows:
+        labels = item_rows[LABEL].to_numpy()[item_rows["label_code"].to_numpy()].tolist()
     else:
-        labels = here["value"].to_numpy().tolist()
-    trial = here["trial"].to_numpy() if "trial" in here else np.zeros(len(rows))
+        labels = item_rows["value"].to_numpy().tolist()
+    trial = item_rows["trial"].to_numpy() if "trial" in item_rows else np.zeros(len(rows))
     frame = pd.DataFrame({
-        "person": pd.factorize(here["annotator_code"].to_numpy())[0],
-        "trial": pd.factorize(trial)[0], "rank": ranks(here), "row": np.arange(len(rows)),
+        "person": pd.factorize(item_rows["annotator_code"].to_numpy())[0],
+        "trial": pd.factorize(trial)[0], "rank": ranks(item_rows), "row": np.arange(len(rows)),
     })  # fmt: skip
     same: dict[str, Statement] = {}
     for _, part in frame.groupby(["person", "trial"], sort=True):
@@ -74,13 +74,20 @@ def predictions_of(
     """
     if "label_code" not in predictions or item not in predictions[ITEM].to_numpy():
         return []
-    here = predictions.isel({ITEM: [place_of(predictions, item)]}).transpose(ITEM, SYSTEM, ...)
-    names, systems = here[LABEL].to_numpy(), here[SYSTEM].to_numpy().tolist()
-    lists = np.stack([here[name].to_numpy()[0] for name in ("label_code", "block")], axis=1)
-    # Each distinct prediction is evaluated once: hundreds of systems give only a few.
+    item_predictions = predictions.isel({ITEM: [place_of(predictions, item)]}).transpose(
+        ITEM, SYSTEM, ...
+    )
+    names, systems = (
+        item_predictions[LABEL].to_numpy(),
+        item_predictions[SYSTEM].to_numpy().tolist(),
+    )
+    lists = np.stack(
+        [item_predictions[name].to_numpy()[0] for name in ("label_code", "block")], axis=1
+    )
+    # Distinct predictions are evaluated once: hundreds of systems give few distinct ones.
     _, first, same = np.unique(lists, axis=0, return_index=True, return_inverse=True)
     plausibility = plausibility.isel({ITEM: [place_of(plausibility, item)]})
-    hits = _hits(here.isel({SYSTEM: first}), plausibility)[same.ravel()]
+    hits = _hits(item_predictions.isel({SYSTEM: first}), plausibility)[same.ravel()]
     return [
         Statement([system], [names[code[block == k]].tolist() for k in np.unique(block[block > 0])],
                   float(hit))
@@ -88,23 +95,23 @@ def predictions_of(
     ]  # fmt: skip
 
 
-def _hits(here: xr.Dataset, plausibility: xr.DataArray) -> npt.NDArray[np.float64]:
+def _hits(item_predictions: xr.Dataset, plausibility: xr.DataArray) -> npt.NDArray[np.float64]:
     if CHAIN not in plausibility.dims:
-        return np.full(here.sizes[SYSTEM], np.nan)
-    longest = int((here["block"] > 0).sum("position").max())
+        return np.full(item_predictions.sizes[SYSTEM], np.nan)
+    longest = int((item_predictions["block"] > 0).sum("position").max())
     accuracy = metrics.get("top_k_accuracy").function
     with warnings.catch_warnings():
         # `evaluate` has warned of labels outside the label space, for all items at once.
         warnings.simplefilter("ignore", DissensusWarning)
         try:
-            draws = accuracy(plausibility, here, k=longest)
+            draws = accuracy(plausibility, item_predictions, k=longest)
         except PredictionError:  # all labels are outside
-            return np.zeros(here.sizes[SYSTEM])
+            return np.zeros(item_predictions.sizes[SYSTEM])
     return np.asarray(draws.mean(SAMPLE).to_numpy())
 
 
 def spelled(blocks: Sequence[Sequence[object]], width: int = 40) -> str:
-    """Write a ranking as in the source: {a, b} > c.
+    """Write a ranking as in Stutz et al. (2023): {a, b} > c.
 
     Examples
     --------
@@ -141,20 +148,22 @@ class Candidate(NamedTuple):
 
 def candidates_of(theta: xr.DataArray, item: object, limit: int) -> list[Candidate]:
     """Return the most plausible labels of an item, and the others as one candidate."""
-    where = space(theta)
+    label_space = space(theta)
     place = place_of(theta, item)
-    here = theta.isel({ITEM: place})
-    core = here.dims[-1]
-    draws = here.transpose(*[dim for dim in SAMPLE if dim in here.dims], core).to_numpy()
-    draws = draws.reshape(-1, here.sizes[core])
-    codes = where.codes if where.dense else where.codes[place]
-    sizes = where.sizes if where.dense else where.sizes[place]
+    item_theta = theta.isel({ITEM: place})
+    core = item_theta.dims[-1]
+    draws = item_theta.transpose(
+        *[dim for dim in SAMPLE if dim in item_theta.dims], core
+    ).to_numpy()
+    draws = draws.reshape(-1, item_theta.sizes[core])
+    codes = label_space.codes if label_space.dense else label_space.codes[place]
+    sizes = label_space.sizes if label_space.dense else label_space.sizes[place]
     mean = draws.mean(axis=0)
-    wanted = (sizes > 0) & ((codes >= 0) | (mean > 0))
-    order = [int(k) for k in np.argsort(-mean, kind="stable") if wanted[k]]
+    is_candidate = (sizes > 0) & ((codes >= 0) | (mean > 0))
+    order = [int(k) for k in np.argsort(-mean, kind="stable") if is_candidate[k]]
     out = [
-        Candidate(where.labels[codes[k]] if codes[k] >= 0 else None, int(sizes[k]), draws[:, k],
-                  [k])
+        Candidate(label_space.labels[codes[k]] if codes[k] >= 0 else None, int(sizes[k]),
+                  draws[:, k], [k])
         for k in order[:limit]
     ]  # fmt: skip
     left = order[limit:]
@@ -259,8 +268,8 @@ def _annotation_lines(statements: list[Statement], limit: int, width: float) -> 
     lines: list[str] = []
     for blocks, people in ((s.blocks, s.sources) for s in statements[:limit]):
         names = ", ".join(short(person, 16) for person in people[:6])
-        more = f" and {len(people) - 6} more" if len(people) > 6 else ""
-        lines += _wrapped(f"{spelled(blocks)}   ({names}{more})", width)
+        rest = f" and {len(people) - 6} more" if len(people) > 6 else ""
+        lines += _wrapped(f"{spelled(blocks)}   ({names}{rest})", width)
     if len(statements) > limit:
         lines.append(f"… and {counted(len(statements) - limit, 'other statement')}")
     return lines
@@ -298,10 +307,10 @@ def _plausibilities(
         mean = row.draws.mean()
         ax.barh(y, mean, height=0.62, color=look.ink(), alpha=0.13, linewidth=0)
         if len(row.draws) > 1:
-            some = row.draws[pieces.thin(len(row.draws), _DRAWS)]
-            # A golden-ratio sequence spreads the dots evenly, and is the same every time.
-            jitter = (np.arange(len(some)) * 0.6180339887) % 1 - 0.5
-            look.dots(ax, some, y + 0.5 * jitter, 2.2, look.DRAWS)
+            shown_draws = row.draws[pieces.thin(len(row.draws), _DRAWS)]
+            # A golden-ratio sequence spreads the dots evenly, without random numbers.
+            jitter = (np.arange(len(shown_draws)) * 0.6180339887) % 1 - 0.5
+            look.dots(ax, shown_draws, y + 0.5 * jitter, 2.2, look.DRAWS)
         ax.vlines(mean, y - 0.31, y + 0.31, color=look.ink(), linewidth=1.8)
         if point is not None and row.label is not None:
             ax.plot(_point(point, item, row.label), y, marker="x", color=look.ink(),
@@ -323,9 +332,9 @@ def _point(point: xr.DataArray, item: object, label: object) -> float:
     """Return the point estimate of a label; 0 if the label was not a candidate."""
     if CHAIN in point.dims or SYSTEM in point.dims:
         return float("nan")
-    where = space(point)
+    label_space = space(point)
     place = place_of(point, item)
-    codes = where.codes if where.dense else where.codes[place]
+    codes = label_space.codes if label_space.dense else label_space.codes[place]
     values = point.isel({ITEM: place}).to_numpy()
-    hits = [k for k, code in enumerate(codes) if code >= 0 and where.labels[code] == label]
+    hits = [k for k, code in enumerate(codes) if code >= 0 and label_space.labels[code] == label]
     return float(values[hits[0]]) if hits else 0.0

@@ -80,14 +80,14 @@ def _sizes(data: xr.Dataset, top: Any, *, single: bool) -> dict[int, xr.DataArra
             known[1] = values
         elif stem == "annotation_certainty" and last.isdigit():
             known[int(last)] = values
-    wanted = list(known)[: 1 if single else None] if top is None else np.atleast_1d(top).tolist()
-    if not wanted or not set(wanted) <= set(known) or (single and len(wanted) > 1):
+    chosen = list(known)[: 1 if single else None] if top is None else np.atleast_1d(top).tolist()
+    if not chosen or not set(chosen) <= set(known) or (single and len(chosen) > 1):
         raise ArgumentError(
             "top",
             expected=f"{'one' if single else 'some'} of {shown(list(known)) or 'no sizes known'}",
             found=repr(top),
         )
-    return {size: known[size] for size in wanted}
+    return {size: known[size] for size in chosen}
 
 
 def _certainties(ax: Axes, size: int, values: xr.DataArray, *, legend: bool) -> None:
@@ -182,7 +182,7 @@ def simplex(
         raise ArgumentError("plausibility", expected="exactly 3 labels", found=str(labels))
     theta = theta.transpose(..., ITEM, LABEL)
     average = theta.mean([dim for dim in SAMPLE if dim in theta.dims])
-    places = _some(average, limit) if items is None else pieces.places(average, items, "items")
+    places = _selection(average, limit) if items is None else pieces.places(average, items, "items")
     places = places[:limit]
     panels = len(places) + bool(means)
     columns = max(1, min(panels, int(look.width_of(figsize) // 1.8)))
@@ -201,11 +201,11 @@ def simplex(
     return figure
 
 
-def _some(average: xr.DataArray, limit: int) -> list[int]:
+def _selection(average: xr.DataArray, limit: int) -> list[int]:
     """Return places of items from the most to the least certain, without items that look alike."""
     coarse = average.to_numpy().round(1)
-    each = np.unique(coarse, axis=0, return_index=True)[1]
-    order = each[np.argsort(-coarse[each].max(axis=1), kind="stable")]
+    distinct = np.unique(coarse, axis=0, return_index=True)[1]
+    order = distinct[np.argsort(-coarse[distinct].max(axis=1), kind="stable")]
     return [int(order[k]) for k in pieces.thin(len(order), limit)]
 
 
@@ -315,7 +315,7 @@ def expected_risk(
 
 _NARROW: Final = 5.5
 _FEW: Final = 4
-"""With fewer items, the point at half of the gain coincides with another."""
+"""With fewer items that have a gain, the dots of half and of all of the gain would overlap."""
 
 
 def items_to_review(source: Any, *, limit: int = 10, figsize: Size | None = None) -> Any:

@@ -15,7 +15,7 @@ from dissensus.kernels.types import Floats
 from dissensus.plots._style import SMALL, style
 from dissensus.wording import clean, share, short
 
-# Positions that are apart.
+# Positions with a minimum distance.
 
 
 def spread(
@@ -44,9 +44,9 @@ def spread(
 
 def name_ends(ax: Axes, ends: Any, texts: Sequence[str]) -> None:
     """Write the name of each line at its end, without overlap."""
-    to, back = ax.transAxes.inverted(), ax.transData
+    to_axes, to_display = ax.transAxes.inverted(), ax.transData
     known = np.where(np.isfinite(ends), ends, ax.get_ylim()[0])
-    heights = [to.transform(back.transform((ax.get_xlim()[1], end)))[1] for end in known]
+    heights = [to_axes.transform(to_display.transform((ax.get_xlim()[1], end)))[1] for end in known]
     for row, (text, place) in enumerate(zip(texts, spread(heights, 0.085, 0, 1), strict=True)):
         ax.annotate(text, (1.0, place), ha="left", va="center", xycoords="axes fraction",
                     fontsize=SMALL, color=style(row).color, annotation_clip=False)  # fmt: skip
@@ -135,7 +135,7 @@ def _overlap(box: Box, other: Box) -> float:
 PREFIX: Final = "tip:"
 """Start of the gid of an invisible mark; its text follows."""
 _SIZE: Final = 12
-"""Points: larger than any mark, so that it is easily hit."""
+"""Points: larger than any mark, so that it is easy to hit."""
 _WANTED: ContextVar[bool] = ContextVar("tips", default=False)
 
 

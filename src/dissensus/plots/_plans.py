@@ -139,15 +139,15 @@ def reliability_plan(source: Any, *, limit: int = 7, figsize: Size | None = None
     """
     needed = ("reliability", "probability_reached")
     data = pieces.returned(source, "plan_reliability", needed, name="plan")
-    every = list(quantities(data))
-    axes = _panels(1 + len(every[:limit]), figsize)
+    all_intervals = list(quantities(data))
+    axes = _panels(1 + len(all_intervals[:limit]), figsize)
     _of_annotators(axes[0], data)
-    for ax, (name, part) in zip(axes[1:], every[:limit], strict=True):
+    for ax, (name, part) in zip(axes[1:], all_intervals[:limit], strict=True):
         _lengths(ax, part["half_width"], part.attrs["width"] / 2)
         title = look.plain(capital(short(name.removeprefix("the "), 44)))
         look.titled(ax, f"{title}:\nhalf the interval; broken line: target")
-    text = f"The first {limit} of {len(every)} intervals; the others are left out."
-    look.note(axes[0].figure, text if len(every) > limit else "")
+    text = f"The first {limit} of {len(all_intervals)} intervals; the others are left out."
+    look.note(axes[0].figure, text if len(all_intervals) > limit else "")
     return axes[0].figure
 
 

@@ -29,9 +29,9 @@ def reader_study(
 
     Thick lines are means over readers, with intervals for these readers on new cases. Thin lines
     are single readers on these cases. Marks are mean sensitivities and specificities over draws, at
-    the thresholds: small ones of readers, large ones of systems. Dashed lines are systems; the thin
-    broken diagonal is chance. The legend has average areas with intervals, and areas of systems
-    without intervals.
+    the thresholds; small marks are of readers, large marks of systems. Dashed lines are systems;
+    the thin broken diagonal is chance. The legend has average areas with intervals, and areas of
+    systems without intervals.
 
     Parameters
     ----------
@@ -60,15 +60,17 @@ def reader_study(
     low, high = pieces.interval(data["curve"], ci_kind, ci_prob)
     bounds = pieces.interval(data["average_auc"], ci_kind, ci_prob)
     for k, name in enumerate(names):
-        color, here = look.style(k).color, {MODALITY: k}
-        ax.fill_between(x, low.isel(here), high.isel(here), color=color, alpha=0.2, linewidth=0)
-        for curve in data["observed_curve"].isel(here).transpose(READER, ...).to_numpy():
+        color, at_modality = look.style(k).color, {MODALITY: k}
+        ax.fill_between(
+            x, low.isel(at_modality), high.isel(at_modality), color=color, alpha=0.2, linewidth=0
+        )
+        for curve in data["observed_curve"].isel(at_modality).transpose(READER, ...).to_numpy():
             ax.plot(x, curve, color=color, linewidth=0.6, alpha=0.6)
-        average = share(float(data["average_auc"].isel(here).mean()))
-        between = " to ".join(share(float(bound.isel(here))) for bound in bounds)
-        ax.plot(x, data["curve"].isel(here).mean(SAMPLE), color=color, linewidth=2.2,
+        average = share(float(data["average_auc"].isel(at_modality).mean()))
+        between = " to ".join(share(float(bound.isel(at_modality))) for bound in bounds)
+        ax.plot(x, data["curve"].isel(at_modality).mean(SAMPLE), color=color, linewidth=2.2,
                 label=look.entry(f"{name}: {average} ({between})"))  # fmt: skip
-        _points(ax, data.isel(here), "", color, 4)
+        _points(ax, data.isel(at_modality), "", color, 4)
     _systems(ax, data, len(names))
     ax.legend(frameon=False, fontsize=look.SMALL, loc="lower right", title="area under the curve",
               title_fontsize=look.SMALL)  # fmt: skip
@@ -92,16 +94,16 @@ def _systems(ax: Axes, data: Any, used: int) -> None:
         return
     x = data[FALSE_POSITIVE_RATE].to_numpy()
     for k, name in enumerate(look.labels(data[SYSTEM].to_numpy().tolist(), 20)):
-        here = {SYSTEM: k}
-        area = share(float(np.mean(data["system_auc"].isel(here))))
-        ax.plot(x, data["observed_system_curve"].isel(here), color=look.style(used + k).color,
+        at_system = {SYSTEM: k}
+        area = share(float(np.mean(data["system_auc"].isel(at_system))))
+        ax.plot(x, data["observed_system_curve"].isel(at_system), color=look.style(used + k).color,
                 linestyle="--", linewidth=1.6, label=look.entry(f"{name}: {area}"))  # fmt: skip
-        _points(ax, data.isel(here), "system_", look.style(used + k).color, 7)
+        _points(ax, data.isel(at_system), "system_", look.style(used + k).color, 7)
 
 
-def _points(ax: Axes, data: Any, whose: str, color: Any, size: float) -> None:
+def _points(ax: Axes, data: Any, prefix: str, color: Any, size: float) -> None:
     """Mark mean sensitivities and specificities at thresholds, if there are any."""
-    names = [f"{whose}sensitivity", f"{whose}specificity"]
+    names = [f"{prefix}sensitivity", f"{prefix}specificity"]
     for t in range(data.sizes[THRESHOLD] if names[0] in data else 0):
         at = data[names].isel({THRESHOLD: t}).mean(SAMPLE)
         ax.plot(1 - at[names[1]], at[names[0]], color=color, linestyle="none",

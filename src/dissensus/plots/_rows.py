@@ -27,7 +27,7 @@ class Row(NamedTuple):
     label: str
     color: str = ""
     middle: float = np.nan
-    """The mean; of ratios, the median."""
+    """The mean, or the median of ratios."""
     bars: tuple[tuple[float, float, float], ...] = ()
     """Lower and upper bound, and line width."""
     marks: tuple[tuple[str, float], ...] = ()
@@ -38,9 +38,9 @@ class Row(NamedTuple):
     @property
     def values(self) -> Iterator[float]:
         """All finite numbers of the row."""
-        each = [*(end for low, high, _ in self.bars for end in (low, high)),
+        numbers = [*(end for low, high, _ in self.bars for end in (low, high)),
                 *(value for _, value in self.marks)]  # fmt: skip
-        return (value for value in each if np.isfinite(value))
+        return (value for value in numbers if np.isfinite(value))
 
 
 def _draw_rows(ax: Axes, rows: list[Row], marker: str = "o") -> None:
@@ -85,13 +85,13 @@ def accuracies(
     """Draw the accuracy of systems and annotators, if every item has one true label.
 
     Dots are posterior means. Thick bars are intervals for these items, thin bars for new items.
-    Crosses are agreement with the majority label (for annotators, with that of the others).
-    Diamonds are agreement with the panel.
+    Crosses are agreement with the majority label (for annotators, the majority label of the
+    others). Diamonds are agreement with the panel.
 
     Parameters
     ----------
     source : DataTree or Dataset
-        An evaluation, or its group ``accuracy``, which has no diamonds.
+        An evaluation, or its group ``accuracy``; the group alone has no diamonds.
     limit : int
         Maximum number of systems, and of annotators; the most accurate are shown.
 
@@ -128,8 +128,8 @@ def accuracies(
     _frame(ax, rows, _names(rows, width), "accuracy")
     bars = "Thick: these items, thin: new items. " if systems else ""
     has_diamonds = any(np.isfinite(value) for row in rows for m, value in row.marks if m == "D")
-    more = ", diamond: agreement with the panel" if has_diamonds else ""
-    text = f"{bars}Cross: majority vote{more}."
+    diamond_text = ", diamond: agreement with the panel" if has_diamonds else ""
+    text = f"{bars}Cross: majority vote{diamond_text}."
     counts = [counted(n, name) for name, n in left.items() if n > 0]
     look.note(
         figure, text + (f"\nThe most accurate; not shown: {listed(counts)}." if counts else "")
@@ -146,17 +146,17 @@ def _of_systems(
     draws = data["estimated_accuracy"]
     low, high = pieces.interval(draws, ci_kind, ci_prob)
     mean = draws.sel({SCOPE: pieces.NEW}).mean(list(SAMPLE)).to_numpy()
-    beside = np.full(len(mean), np.nan)
+    panel_agreement = np.full(len(mean), np.nan)
     if diamonds is not None:
         at_new = pieces.at_scope(diamonds, pieces.NEW)
-        beside = at_new.reindex({SYSTEM: draws[SYSTEM]}).to_numpy()
+        panel_agreement = at_new.reindex({SYSTEM: draws[SYSTEM]}).to_numpy()
     names = short_names(draws[SYSTEM].to_numpy().tolist(), 28)
     for k in np.argsort(-mean, kind="stable"):
         bars = tuple(
             (float(low.sel({SCOPE: scope})[k]), float(high.sel({SCOPE: scope})[k]), width)
             for scope, width in ((pieces.NEW, 1.4), (pieces.THESE, 4.0))
         )
-        marks = (("x", float(data["majority_accuracy"][k])), ("D", float(beside[k])))
+        marks = (("x", float(data["majority_accuracy"][k])), ("D", float(panel_agreement[k])))
         yield Row(names[k], look.style(int(k)).color, float(mean[k]), bars, marks)
 
 
@@ -206,7 +206,7 @@ def components(
     Parameters
     ----------
     source : DataTree or Dataset
-        An evaluation, or its group ``components``, which has no crosses.
+        An evaluation, or its group ``components``; the group alone has no crosses.
     scale : {"observed", "latent"}
         Scale of ICCs and xCCs. The reliability of mean labels is on the observed scale.
     limit : int
@@ -257,7 +257,7 @@ def components(
 
 
 def _without_model(source: Any) -> xr.Dataset:
-    """Return statistics of the annotations under their names."""
+    """Return statistics of the annotations that need no model, by name."""
     if not isinstance(source, xr.DataTree):
         return xr.Dataset()
     if "pools" in source.children:
@@ -378,18 +378,18 @@ def _of_ratio(
             hint=f"Select one value along {', '.join(extra)}" if extra
             else "Pass the result of dissensus.bayesian_bootstrap",
         )  # fmt: skip
-    middle = draws.median(list(SAMPLE)).to_numpy()  # of skewed draws, if annotators are few
-    kept = np.flatnonzero(draws.notnull().all(list(SAMPLE)))
+    middle = draws.median(list(SAMPLE)).to_numpy()  # draws are skewed if there are few annotators
+    places = np.flatnonzero(draws.notnull().all(list(SAMPLE)))
     text = ""
-    if dim == ANNOTATOR and len(kept) > limit:
-        total, limit = len(kept), max(limit, 1)
+    if dim == ANNOTATOR and len(places) > limit:
+        total, limit = len(places), max(limit, 1)
         known = "n_items" in data
         weight = data["n_items"].to_numpy() if known else np.ones(len(middle))
-        order = kept[np.argsort(-weight[kept], kind="stable")]
+        order = places[np.argsort(-weight[places], kind="stable")]
         fewer = known and weight[order[limit:]].max() < weight[order[:limit]].min()
-        which = "annotators with fewer items" if fewer else f"of {total:,} annotators"
-        text = f"{total - limit:,} {which} are left out."
-        kept = np.sort(order[:limit])
+        description = "annotators with fewer items" if fewer else f"of {total:,} annotators"
+        text = f"{total - limit:,} {description} are left out."
+        places = np.sort(order[:limit])
     low, high = (bound.to_numpy() for bound in pieces.interval(draws, ci_kind, ci_prob))
     names = draws[dim].to_numpy() if dim in draws.coords else np.arange(len(middle))
     is_system = dim == SYSTEM
@@ -397,5 +397,5 @@ def _of_ratio(
         Row(str(names[k]), look.style(int(k)).color if is_system else look.ink(), float(middle[k]),
             ((float(low[k]), float(high[k]), 2.2 if is_system else 1.0),),
             is_bold=is_system, is_small=not is_system)
-        for k in kept
+        for k in places
     ], text  # fmt: skip

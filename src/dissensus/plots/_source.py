@@ -50,10 +50,10 @@ _SECTIONS: Final = {
 def documented(draw: Callable[..., Any]) -> str:
     """Return the docstring of a plot, completed by the shared descriptions."""
     head, title, rest = (getdoc(draw) or "").partition("Parameters\n----------\n")
-    own, _, tail = rest.partition("\n\n")
+    parameters, _, tail = rest.partition("\n\n")
     known = {
         name.strip(" *"): entry
-        for entry in re.split(r"\n(?=\S)", own)
+        for entry in re.split(r"\n(?=\S)", parameters)
         for name in entry.splitlines()[0].partition(" : ")[0].split(",")
     }
     entries = dict.fromkeys(
@@ -66,7 +66,7 @@ def documented(draw: Callable[..., Any]) -> str:
     return "\n".join([head + title.rstrip(), *entries, "", tail])
 
 
-def check(given: Mapping[str, Any]) -> None:
+def check(settings: Mapping[str, Any]) -> None:
     """Raise if a shared setting is invalid. None means the default, except for counts.
 
     Examples
@@ -76,7 +76,7 @@ def check(given: Mapping[str, Any]) -> None:
     ...
     dissensus.errors.ArgumentError: limit: expected a whole number, 1 or more; found 'all'
     """
-    for name, value in given.items():
+    for name, value in settings.items():
         valid, expected = _RULES.get(name, _ANYTHING)
         if not valid(value) and (value is not None or _RULES[name] is _COUNT):
             raise ArgumentError(name, expected=expected, found=brief(value))
@@ -125,7 +125,7 @@ THESE, NEW = SCOPES
 _REASONS = {
     "accuracy": "truth_model", "components": "components", "weighted_reliability": "ground_truth",
 }  # fmt: skip
-"""Attribute of an evaluation with the reason that it has no such group."""
+"""Attribute of an evaluation with the reason why the group is missing."""
 
 
 def group(source: Any, name: str) -> xr.Dataset:
@@ -176,14 +176,14 @@ def returned(
     """
     data = group(source, name or function)
     for variable in needed:
-        own = set(data[variable].dims) if variable in data else None
-        if own is None or (dims and own != set(dims)) or (along and along not in own):
+        known = set(data[variable].dims) if variable in data else None
+        if known is None or (dims and known != set(dims)) or (along and along not in known):
             form = f" ({', '.join(dims)})" if dims else ""
             raise ArgumentError(
                 "source",
-                expected=f"what dissensus.{function} returns, with {variable!r}{form}",
+                expected=f"the result of dissensus.{function}, with {variable!r}{form}",
                 found=f"variables {shown(list(data.data_vars)) or 'none'}"
-                + ("" if own is None else f", {variable!r} with dims {sorted(map(str, own))}"),
+                + ("" if known is None else f", {variable!r} with dims {sorted(map(str, known))}"),
             )
     return data
 
@@ -285,10 +285,10 @@ def interval_settings(
     return str(kind), float(prob)
 
 
-def per_system(source: Any, group_name: str, name: str, given: Any = None) -> xr.DataArray | None:
+def per_system(source: Any, group_name: str, name: str, values: Any = None) -> xr.DataArray | None:
     """Return the given numbers of systems, or those in a group of the evaluation."""
-    if given is not None:
-        return given if isinstance(given, xr.DataArray) else xr.DataArray(given, dims=SYSTEM)
+    if values is not None:
+        return values if isinstance(values, xr.DataArray) else xr.DataArray(values, dims=SYSTEM)
     if not isinstance(source, xr.DataTree) or group_name not in source.children:
         return None
     return source[group_name].to_dataset().get(name)
@@ -305,17 +305,17 @@ def value_of(values: xr.DataArray | None, system: object) -> float:
 def places(data: xr.DataArray | xr.Dataset, names: Any, argument: str) -> list[int]:
     """Return the places of one or more items, given by name; errors name ``argument``."""
     several = isinstance(names, list | tuple | np.ndarray | pd.Index | pd.Series | xr.DataArray)
-    wanted = list(names) if several and np.ndim(names) > 0 else [names]
+    chosen_names = list(names) if several and np.ndim(names) > 0 else [names]
     known = data[ITEM].to_numpy()
     try:
-        where = [int(tables.match(np.asarray([name]), known)[0]) for name in wanted]
-    except (TypeError, ValueError):  # a mapping, or a list in the list
-        where = [-1]
-    if min(where, default=0) < 0:
+        positions = [int(tables.match(np.asarray([name]), known)[0]) for name in chosen_names]
+    except (TypeError, ValueError):  # a mapping, or a list of lists
+        positions = [-1]
+    if min(positions, default=0) < 0:
         raise ArgumentError(
             argument, expected=f"items such as {shown(list(known), 3)}", found=brief(names)
         )
-    return where
+    return positions
 
 
 def thin(count: int, limit: int) -> Any:

@@ -243,7 +243,7 @@ def target_line(ax: Axes, height: float) -> None:
 def dots(ax: Axes, x: npt.ArrayLike, y: npt.ArrayLike, size: float, color: str) -> None:
     """Draw many small dots as one path: in SVG, 2 % of the size of a scatter plot."""
     start = np.stack(np.broadcast_arrays(np.asarray(x, float), np.asarray(y, float)), axis=-1)
-    # A line of almost no length: the dot is its round end, which a line of length 0 lacks.
+    # Dots are the round ends of very short lines; a line of length 0 has no ends.
     end = start + np.array([1e-3, 0.0])
     vertices = np.stack([start, end], axis=1).reshape(-1, 2)
     path = Path(vertices, [Path.MOVETO, Path.LINETO] * len(start))
@@ -276,7 +276,7 @@ def _reason(source: Any, group: str) -> str:
         return doubts.of_group(source, group)
     if group == "discrepancy":
         drawn = source[group].to_dataset().data_vars.values()
-        return doubts.of_bootstrap(next(one for one in drawn if set(SAMPLE) <= set(one.dims)))
+        return doubts.of_bootstrap(next(array for array in drawn if set(SAMPLE) <= set(array.dims)))
     if group == "weighted_reliability":
         return doubts.of_ground_truth(source, "truth_accuracy")
     return ""

@@ -69,7 +69,7 @@ def forest(
     """
     from arviz_plots import plot_forest
 
-    group = pieces.group(source, "metrics").compute()  # loads draws of chunks
+    group = pieces.group(source, "metrics").compute()  # loads draws in chunks
     names = [metrics] if isinstance(metrics, str) else list(metrics or map(str, list(group)[:1]))
     chosen = [pieces.at_reliability(pieces.chosen(group, n), source, reliability)[0] for n in names]
     first, colors, text, order = _prepared(chosen[0], limit)
@@ -100,8 +100,10 @@ def forest(
         **options,
     )  # fmt: skip
     for name, title in zip(names, titles, strict=True):
-        given = (naive, truth) if name == names[0] else (None, None)
-        _marks(collection, source, name, title, dict(zip(order, systems, strict=True)), given)
+        given_values = (naive, truth) if name == names[0] else (None, None)
+        _marks(
+            collection, source, name, title, dict(zip(order, systems, strict=True)), given_values
+        )
     scale = capital(metric_title(names[0])) if columns == 1 else "value of the metric"
     _finish(collection, text, scale, columns, len(order) * len(names))
     return collection
@@ -250,7 +252,7 @@ def _marks(
     metric: str,
     title: str,
     names: dict[Any, str],
-    given: tuple[xr.DataArray | None, xr.DataArray | None],
+    given_values: tuple[xr.DataArray | None, xr.DataArray | None],
 ) -> None:
     """Add a cross at the naive value and a star at the known value."""
     from arviz_plots.visuals import scatter_x
@@ -259,14 +261,14 @@ def _marks(
     naive: dict[str, Any] = {"marker": "x", "size": 34, "width": 1.4, "color": look.ink(),
                              "ignore_aes": {"color"}}  # fmt: skip
     truth = {"marker": "*", "size": 110, "width": 0.5, "edgecolor": look.ink()}
-    for kind, group, name, own, shape in (
-        ("naive", "statistics", f"naive_{metric}", given[0], naive),
-        ("truth", "truth", metric, given[1], truth),
+    for kind, group, name, override, shape in (
+        ("naive", "statistics", f"naive_{metric}", given_values[0], naive),
+        ("truth", "truth", metric, given_values[1], truth),
     ):
-        values = pieces.per_system(source, group, name, own)
-        each = [pieces.value_of(values, system) for system in names]
-        if np.isfinite(each).any():
-            data = xr.DataArray(each, {SYSTEM: list(names.values())}, SYSTEM, name=title)
+        values = pieces.per_system(source, group, name, override)
+        system_values = [pieces.value_of(values, system) for system in names]
+        if np.isfinite(system_values).any():
+            data = xr.DataArray(system_values, {SYSTEM: list(names.values())}, SYSTEM, name=title)
             collection.map(
                 scatter_x, kind, data=data.to_dataset(), coords={"column": "forest"}, **shape
             )

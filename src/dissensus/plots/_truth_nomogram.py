@@ -38,8 +38,8 @@ def _study_of(source: Any, measure: str) -> xr.Dataset:
     data = pieces.group(source, "weighted_reliability")
     names = list(data.data_vars)
     if measure not in names and len(names) != 1:
-        found = f"variables {', '.join(map(str, names))}"
-        raise ArgumentError("source", expected=f"draws of {measure}", found=found)
+        variables = f"variables {', '.join(map(str, names))}"
+        raise ArgumentError("source", expected=f"draws of {measure}", found=variables)
     draws = data[measure if measure in names else names[0]]
     if set(draws.dims) != set(SAMPLE):
         raise ArgumentError(
@@ -165,7 +165,7 @@ def truth_nomogram(
     target : float
         Target of the accuracy of the ground truth.
     threshold : float
-        Minimum acceptable reliability; by default that of Krippendorff.
+        Minimum acceptable reliability; the default is Krippendorff's.
     confidence : float, optional
         As in `dissensus.truth_accuracy`; by default the typical confidence of the evaluation, or 1.
     measure : str
@@ -186,7 +186,7 @@ def truth_nomogram(
     n_labels = known["n_labels"] if n_labels is None else n_labels
     confidence = known["typical_confidence"] if confidence is None else confidence
     labels, scores = label_count(n_labels), _scores(accuracies)
-    arguments.probability("target", target, zero=False, one=False)
+    arguments.probability("target", target, allow_zero=False, allow_one=False)
     mark = arguments.probability("threshold", threshold)
     size = arguments.whole("n_annotators", n_annotators)
     link = {"n_annotators": size, "n_labels": labels, "confidence": confidence,
@@ -200,7 +200,7 @@ def truth_nomogram(
         _mark_majority(first, study)
         _mark_needed(second, study)
         _mark_reliability(third, study)
-    sure = "" if confidence == 1 else f", {share(confidence)} sure of each label"
+    sure = "" if confidence == 1 else f", with the confidence {share(confidence)}"
     look.note(
         first.figure,
         "All panels: annotators are equally accurate and err independently.\n"
@@ -210,10 +210,10 @@ def truth_nomogram(
 
 
 def _scores(accuracies: Any) -> Floats:
-    wanted = "one or several accuracies of systems, from 0 to 1"
-    values = numbers("accuracies", accuracies, wanted, lambda x: (x >= 0) & (x <= 1))
+    expected = "one or several accuracies of systems, from 0 to 1"
+    values = numbers("accuracies", accuracies, expected, lambda x: (x >= 0) & (x <= 1))
     if values.ndim > 1 or not values.size:
-        raise ArgumentError("accuracies", expected=wanted, found=f"shape {values.shape}")
+        raise ArgumentError("accuracies", expected=expected, found=f"shape {values.shape}")
     return np.atleast_1d(np.asarray(values))
 
 
@@ -242,10 +242,10 @@ def _axes(figsize: Size | None) -> list[Axes]:
 
 def _majorities(ax: Axes, n_labels: int, target: float) -> None:
     x = np.linspace(1 / n_labels, 1, _POINTS)
-    given = xr.DataArray(x, dims="x")
+    accuracy = xr.DataArray(x, dims="x")
     for row, size in reversed(list(enumerate(_PANELS))):
         style = look.style(row)
-        y = majority_accuracy(size, given, n_labels)
+        y = majority_accuracy(size, accuracy, n_labels)
         ax.plot(x, y, color=style.color, linewidth=1.4, label=counted(size, "annotator"))
     target_line(ax, target)
     ax.legend(frameon=False, fontsize=look.SMALL, loc="lower right")
@@ -284,10 +284,10 @@ def _actual(ax: Axes, scores: Floats, worth: xr.Dataset, measure: str, width: fl
     for row in range(len(scores)):
         style, part = look.style(row), worth.isel(system=row)
         ax.plot(x, part["actual"], color=style.color, linewidth=1.4)
-        there = float(part["actual_at_mark"][0])
+        actual = float(part["actual_at_mark"][0])
         if x[0] <= mark <= x[-1]:
-            ax.plot([mark], [there], color=style.color, marker=style.marker, markersize=4.5)
-            ax.annotate(f"scored {share(scores[row])}: {share(there)}", (mark, 0.36 - 0.08 * row),
+            ax.plot([mark], [actual], color=style.color, marker=style.marker, markersize=4.5)
+            ax.annotate(f"scored {share(scores[row])}: {share(actual)}", (mark, 0.36 - 0.08 * row),
                         xycoords=("data", "axes fraction"), xytext=(6 if left else -6, 0),
                         textcoords="offset points", ha="left" if left else "right",
                         color=style.color, fontsize=look.SMALL)  # fmt: skip

@@ -13,7 +13,7 @@ from dissensus.errors import ArgumentError, shown
 from dissensus.evaluation.sets import LABELS
 from dissensus.evaluation.votes import LEADERBOARD
 from dissensus.statistics._reader_words import checked_study, is_reader_study
-from dissensus.storage import check_target, replace, there
+from dissensus.storage import check_target, name_exists, replace
 
 _NEEDED = ("posterior", "statistics", "annotations")
 _OF_READERS = 0.95
@@ -38,13 +38,13 @@ def report(
     Parameters
     ----------
     evaluation : xarray.DataTree or Dataset
-        From `dissensus.evaluate` or `dissensus.reader_study`. In an evaluation, known values in a
-        group ``truth``, with variables named like the metrics over (system) or (scope, system), are
-        shown beside the intervals.
+        From `dissensus.evaluate` or `dissensus.reader_study`. An evaluation may have a group
+        ``truth`` with known values: variables named like the metrics, over (system) or (scope,
+        system). The page shows them beside the intervals.
     path : path
         The file to write.
     title : str, optional
-        Heading of the page; by default the numbers of systems and items.
+        Heading of the page; by default counts, such as the numbers of systems and items.
     ci_kind : {"eti", "hdi"}, optional
         Kind of the intervals; ArviZ's setting by default.
     ci_prob : float, optional
@@ -60,7 +60,8 @@ def report(
     Raises
     ------
     ArgumentError
-        If this is not an evaluation, or the file exists and ``overwrite`` is false.
+        If ``evaluation`` is from another function, if ``path`` does not end with .html or its
+        folder does not exist, or if the file exists and ``overwrite`` is false.
 
     Examples
     --------
@@ -125,10 +126,10 @@ def _check_target(target: Path, overwrite: bool) -> None:
     if target.suffix.lower() not in _ENDINGS:
         raise ArgumentError(
             "path", expected="a name that ends with .html", found=str(target),
-            hint="The report is a web page, which a browser prints to PDF",
+            hint="The report is a web page; a browser can print it to PDF",
         )  # fmt: skip
     check_target(target)
-    if there(target) and not overwrite:
+    if name_exists(target) and not overwrite:
         raise ArgumentError(
             "path",
             expected="a file that does not exist yet",

@@ -1,4 +1,4 @@
-"""Comparison of systems with the average annotator, and the annotator's own value."""
+"""Comparison of systems with the average annotator, and the average annotator's metrics."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from dissensus.sampling.intervals import spread
 from dissensus.wording import percent, share
 
 SURE: Final = 0.95
-"""Probability from which a system is better, or worse, than an annotator or another system."""
+"""Minimum probability to state that a system is better, or worse, than an annotator or system."""
 LABELS, RATIO = "labels", "ratio"
 """Kinds of comparison, besides `ACCURACY`: by single labels, or by distances."""
 _UNDECIDED: Final = 0.005
 """Maximum error of the annotator's agreement with the panel, due to labels that nobody gave."""
 _UNLIKE: Final = 0.02
-"""Maximum difference of the implied and the observed agreement of two annotators."""
+"""Maximum difference between the implied and the observed agreement of two annotators."""
 _SEED: Final = 0
 """Seed of the weights of new items, so that the same evaluation gives the same page."""
 
 
 @dataclass(frozen=True)
-class Beside:
+class AnnotatorComparison:
     """Systems compared with an annotator."""
 
     by: str
@@ -46,11 +46,11 @@ class Beside:
     draws: xr.DataArray
     """(chain, draw, system): systems' values minus an annotator's; or discrepancy ratios."""
     equal: float
-    """The value of a system that is like an annotator."""
+    """The value in ``draws`` of a system that is as good as an annotator."""
     margin: float
     """Largest distance from ``equal`` that counts as about equal."""
     share: float
-    """The margin as a share of the annotators' own disagreement, errors or distance."""
+    """The margin as a share of the annotators' disagreement, error rate or distance."""
 
     @property
     def digits(self) -> int:
@@ -58,12 +58,13 @@ class Beside:
         return evidence.digits(xr.Dataset(spread(self.draws)))
 
 
-def beside(evaluation: xr.DataTree, *, truth: bool = False) -> Beside | None:
+def annotator_comparison(
+    evaluation: xr.DataTree, *, truth: bool = False
+) -> AnnotatorComparison | None:
     """Return the comparison with an annotator: by accuracy, agreement, or distance.
 
     - With ``truth``: accuracy minus the mean accuracy of the annotators, for new items.
-    - For single labels, which are equal or not: agreement with a random annotator, minus the
-      agreement of two annotators.
+    - For single labels: agreement with a random annotator, minus the agreement of two annotators.
     - Otherwise: discrepancy ratios.
 
     Returns None without systems, or if no item has two annotators.
@@ -73,78 +74,83 @@ def beside(evaluation: xr.DataTree, *, truth: bool = False) -> Beside | None:
         data = evaluation["accuracy"].to_dataset()
         people = on_average(data["annotator_accuracy"])
         draws = data["estimated_accuracy"].sel({SCOPE: NEW}, drop=True) - people
-        return Beside(ACCURACY, NEW, draws, 0.0, margin * float(1 - people.mean()), margin)
+        return AnnotatorComparison(
+            ACCURACY, NEW, draws, 0.0, margin * float(1 - people.mean()), margin
+        )
     answers = evidence.group(evaluation, "answers")
     if "annotator_agreement" in answers and is_of_labels(evaluation):
         people = answers["human_agreement"]
         if bool(people.notnull().all()):
             draws = answers["annotator_agreement"] - people
             scope = labelled(evaluation, str(answers.attrs["scope"]))
-            return Beside(LABELS, scope, draws, 0.0, margin * float(1 - people.mean()), margin)
+            return AnnotatorComparison(
+                LABELS, scope, draws, 0.0, margin * float(1 - people.mean()), margin
+            )
     ratio = evidence.group(evaluation, "discrepancy").get("discrepancy_ratio")
-    return None if ratio is None else Beside(RATIO, NEW, ratio, 1.0, margin, margin)
+    return None if ratio is None else AnnotatorComparison(RATIO, NEW, ratio, 1.0, margin, margin)
 
 
 def is_of_labels(evaluation: xr.DataTree) -> bool:
-    """Return whether discrepancies are those of single labels, equal or not."""
+    """Return whether the distance of two answers is 0 for the same label and 1 for another."""
     attrs = evidence.group(evaluation, "discrepancy").attrs
     return attrs.get("distance") == "nominal" or attrs.get("depth") == 1
 
 
-def against(found: Beside | None, system: Any) -> Facts:
+def against(comparison: AnnotatorComparison | None, system: Any) -> Facts:
     """Return how a system compares with an annotator.
 
-    ``beside`` is "same" if the whole interval is within the margin, else "better" or "worse" if
-    this has probability .95, else "open".
+    ``beside`` is "same" if the whole interval is within the margin; else "better" or "worse" if
+    this has probability `SURE`; else "open". Without a comparison it is "".
     """
-    if found is None or system not in found.draws[SYSTEM]:
+    if comparison is None or system not in comparison.draws[SYSTEM]:
         return {"beside": ""}
-    draws = found.draws.sel({SYSTEM: system}, drop=True)
+    draws = comparison.draws.sel({SYSTEM: system}, drop=True)
     if bool(draws.isnull().any()):
         return {"beside": ""}
-    sign = -1 if found.by == RATIO else 1
-    more = sign * (draws - found.equal)
+    sign = -1 if comparison.by == RATIO else 1
+    more = sign * (draws - comparison.equal)
     probability = float((more > 0).mean() + (more == 0).mean() / 2)
     parts = {name: float(value) for name, value in spread(draws).items()}
-    # Draws of ratios are skewed if annotators are few.
-    middle = float(draws.median()) if found.by == RATIO else parts["mean"]
-    written = interval(parts, found.digits)
-    ends = np.array([parts["lower"], parts["upper"]]) - found.equal
+    # With few annotators, draws of ratios are skewed: their mean is not a typical value.
+    middle = float(draws.median()) if comparison.by == RATIO else parts["mean"]
+    written = interval(parts, comparison.digits)
+    ends = np.array([parts["lower"], parts["upper"]]) - comparison.equal
     side = "better" if probability >= SURE else "worse" if probability <= 1 - SURE else "open"
     return {
-        "beside": "same" if bool((np.abs(ends) <= found.margin).all()) else side,
-        "by": found.by, "scope": found.scope, "better_than": probability,
-        "difference": f"{share(middle, found.digits)} ({written})", "interval": written,
+        "beside": "same" if bool((np.abs(ends) <= comparison.margin).all()) else side,
+        "by": comparison.by, "scope": comparison.scope, "better_than": probability,
+        "difference": f"{share(middle, comparison.digits)} ({written})", "interval": written,
     }  # fmt: skip
 
 
-def note(found: Beside) -> str:
-    """Return what the column of the comparison shows."""
-    part = percent(found.share)
-    if found.by == RATIO:
+def note(comparison: AnnotatorComparison) -> str:
+    """Return the note on the column of the comparison."""
+    part = percent(comparison.share)
+    if comparison.by == RATIO:
         return (
-            "Discrepancy ratio: distance to an annotator, relative to the distance between two "
-            f"annotators; about 1 if the interval is within {part} of 1."
+            "Discrepancy ratio: the distance between a system and an annotator, divided by the "
+            "distance between two annotators. System and annotators are about equal if the "
+            f"interval is within {part} of 1."
         )
-    what, own = {
+    quantity, own = {
         ACCURACY: ("accuracy minus the annotators' mean accuracy", "mean error rate"),
         LABELS: (
             "agreement with a random annotator minus the agreement of two annotators",
             "disagreement with each other",
         ),
-    }[found.by]
+    }[comparison.by]
     return (
-        f"Against an annotator: {what}, on {found.scope}. System and annotators are about equal if "
-        f"the interval is within {share(found.margin, 3)} of 0, that is, {part} of the annotators' "
-        f"{own}."
+        f"Against an annotator: {quantity}, on {comparison.scope}. System and annotators are about "
+        f"equal if the interval is within {share(comparison.margin, 3)} of 0, that is, {part} of "
+        f"the annotators' {own}."
     )
 
 
-# The annotator's own value of the quantity that leads.
+# The average annotator's value of the leading metric.
 
 
 def value(evaluation: xr.DataTree, name: str) -> xr.DataArray | None:
-    """Return draws (chain, draw[, scope]) of the average annotator, or None if there are none.
+    """Return the average annotator's draws (chain, draw[, scope]), or None if they are unknown.
 
     ``name`` is the name of a metric, or `ACCURACY` for the annotators' mean accuracy (no scope).
     """
@@ -156,14 +162,15 @@ def value(evaluation: xr.DataTree, name: str) -> xr.DataArray | None:
 def agreement_with_panel(evaluation: xr.DataTree) -> xr.DataArray | None:
     """Return how often one more annotator gives the label that most of the panel would give.
 
-    In a draw, this is the largest plausibility of each item, averaged over the items with
-    predictions; annotators vary beyond chance, as in `answers.agreements`. None if it is not known
-    well enough:
+    In a draw, this is each item's largest plausibility, averaged over the items with predictions.
+    The variation of annotators beyond chance is added, as in `answers.agreements`. Returns None in
+    three cases:
 
-    - draws of items were not kept;
-    - labels that nobody gave, which have no plausibility of their own, lead too often;
-    - the draws imply another agreement of two annotators than was observed: the plausibilities of
-      some models order the labels well, but are too even or too extreme.
+    - The draws of items were not kept.
+    - A label that nobody gave may often be the most plausible one: the remainder has only one
+      plausibility for all these labels.
+    - The draws imply an agreement of two annotators that differs from the observed agreement. Some
+      models order the labels well, but their plausibilities are too even or too extreme.
     """
     theta = evidence.draws_or_mean(evaluation)
     if CHAIN not in theta.dims:
@@ -181,7 +188,7 @@ def agreement_with_panel(evaluation: xr.DataTree) -> xr.DataArray | None:
     largest = theta.max(dim)
     cluster = clusters_of(evaluation["annotations"].to_dataset(), largest)
     weights = bootstrap_weights(largest, _SEED, cluster).assign_coords(largest.coords)
-    each = [over_items(largest, one) for one in (None, weights)]
+    each = [over_items(largest, item_weights) for item_weights in (None, weights)]
     index = xr.IndexVariable(SCOPE, list(SCOPES))
     out = xr.concat(each, dim=index, coords="minimal", compat="override")
     place = theta.mean(list(SAMPLE)).argmax(dim)
@@ -197,7 +204,10 @@ def agreement_with_panel(evaluation: xr.DataTree) -> xr.DataArray | None:
 
 
 def _implied(evaluation: xr.DataTree, theta: xr.DataArray, dim: str) -> float:
-    """Return the agreement of two annotators by the draws, items weighted as in ``answers``."""
+    """Return the agreement of two annotators that the draws imply; infinity if no item has two.
+
+    Items are weighted as in ``answers``.
+    """
     counts = evaluation["statistics"]["n_annotations"].to_series().reindex(theta[ITEM].to_numpy())
     weights = np.where(counts > 1, counts, 0.0)
     if not weights.any():
@@ -206,18 +216,18 @@ def _implied(evaluation: xr.DataTree, theta: xr.DataArray, dim: str) -> float:
 
 
 def _observed(evaluation: xr.DataTree) -> float:
-    """Return the agreement of two annotators, as observed, or minus infinity."""
+    """Return the observed agreement of two annotators; minus infinity if it is unknown."""
     answers = evidence.group(evaluation, "answers")
     value = float(answers["human_agreement"].median()) if answers else np.nan
     return value if np.isfinite(value) else -np.inf
 
 
 def row(draws: xr.DataArray, d: int) -> list[str]:
-    """Write the mean, and the intervals for these items and for new items."""
+    """Write the mean, and the intervals for these items (if known) and for new items."""
     if SCOPE not in draws.dims:
         parts = spread(draws)
         return [share(float(parts["mean"]), d), "", interval(parts, d)]
     parts = spread(draws)
-    ends = [interval({name: one.sel({SCOPE: scope}) for name, one in parts.items()}, d)
+    ends = [interval({name: part.sel({SCOPE: scope}) for name, part in parts.items()}, d)
             for scope in (THESE, NEW)]  # fmt: skip
     return [share(float(parts["mean"].sel({SCOPE: THESE})), d), *ends]

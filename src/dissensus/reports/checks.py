@@ -75,7 +75,7 @@ def checked(evaluation: xr.DataTree) -> Checked:
 
 
 def _models(evaluation: xr.DataTree) -> list[tuple[xr.DataTree, str]]:
-    """Return each model, with a first part for sentences that names it if there are two."""
+    """Return each model, and the start of its sentences, which names it if there are two."""
     models = sides(evaluation)
     return [(side, f"Under {side.attrs['model']}: " if len(models) > 1 else "") for side in models]
 
@@ -85,7 +85,7 @@ def _models(evaluation: xr.DataTree) -> list[tuple[xr.DataTree, str]]:
 
 def troubles(evaluation: xr.DataTree) -> Topics:
     """Return the reasons not to rely on the draws."""
-    out = [topic for side, whose in _models(evaluation) for topic in _of_side(side, whose)]
+    out = [topic for side, start in _models(evaluation) for topic in _of_side(side, start)]
     for group, (_, quantities) in (_GROUPS | _more(evaluation)).items():
         if not evidence.has(evaluation, group):
             continue
@@ -102,15 +102,15 @@ def troubles(evaluation: xr.DataTree) -> Topics:
 
 
 def _more(evaluation: xr.DataTree) -> dict[str, tuple[str, str]]:
-    """Return, for sets, the group whose attributes diagnose the labels' fits; else nothing."""
+    """Return, for sets, the group with the diagnostics of the labels' fits; else nothing."""
     return _OF_SETS if evidence.has(evaluation, "labels") else {}
 
 
-def _trouble(kind: str, value: str, whose: str = "") -> tuple[str, Facts]:
-    return "troubles", {"kind": kind, "value": value, "whose": whose}
+def _trouble(kind: str, value: str, start: str = "") -> tuple[str, Facts]:
+    return "troubles", {"kind": kind, "value": value, "whose": start}
 
 
-def _of_side(side: xr.DataTree, whose: str) -> Iterator[tuple[str, Facts]]:
+def _of_side(side: xr.DataTree, start: str) -> Iterator[tuple[str, Facts]]:
     for group in ("metrics", "certainty", "expected_risk"):
         if evidence.has(side, group):
             for name, values in side[group].to_dataset().data_vars.items():
@@ -118,13 +118,13 @@ def _of_side(side: xr.DataTree, whose: str) -> Iterator[tuple[str, Facts]]:
                 if bad:
                     verb = "is" if bad == 1 else "are"
                     text = f"{counted(bad, 'value')} of {metric_title(str(name))} {verb}"
-                    yield _trouble("not finite", text, whose)
+                    yield _trouble("not finite", text, start)
     if {"draws", "chains"} <= set(side.attrs):
         draws, chains = (int(side.attrs[name]) for name in ("draws", "chains"))
         markov = bool(side.attrs.get("markov_chains", 0))
-        few = convergence.few_draws(draws, chains, markov=markov)
-        if few:
-            yield _trouble("few", few, whose)
+        too_few = convergence.few_draws(draws, chains, markov=markov)
+        if too_few:
+            yield _trouble("few", too_few, start)
     poor = _poor(side)
     if poor and poor["at_reference"]:
         yield "short_chains_of_items", poor
@@ -133,9 +133,9 @@ def _of_side(side: xr.DataTree, whose: str) -> Iterator[tuple[str, Facts]]:
         yield "short_chains_of_prior", prior
     ess, r_hat = _worst(side) or (np.inf, 0.0)
     if r_hat > convergence.R_HAT:
-        yield _trouble("r_hat", f"{r_hat:.3f}", whose)
+        yield _trouble("r_hat", f"{r_hat:.3f}", start)
     if ess < convergence.ESS:
-        yield _trouble("ess", f"{ess:,.0f}", whose)
+        yield _trouble("ess", f"{ess:,.0f}", start)
 
 
 def _prior(side: xr.DataTree) -> Facts:
@@ -165,7 +165,7 @@ def _poor(side: xr.DataTree) -> Facts:
     n_items = counted(side["posterior"].sizes[ITEM], "item")
     where[0] = where[0].replace(" at ", f" of {n_items} at reliability ")
     worst = poor.isel({RELIABILITY: int(poor["ess_bulk_min"].to_numpy().argmin())})
-    name = "ess_bulk_min_item"  # with chunks it is not known
+    name = "ess_bulk_min_item"  # unknown with chunks
     return {
         "at_reference": side.attrs["reference_reliability"] in poor[RELIABILITY].to_numpy(),
         "model": str(side.attrs["model"]), "where": listed(where),
@@ -195,11 +195,11 @@ def cautions(evaluation: xr.DataTree) -> Topics:
     """Return results that are correct but easily misread."""
     out: Topics = [*_few_units(evaluation), *_no_errors(evaluation)]
     out += [("outweighed", facts) for facts in outweighed(evaluation)]
-    for side, whose in _models(evaluation):
+    for side, start in _models(evaluation):
         ess, r_hat = _worst(side) or (np.inf, 0.0)
         rough = ess < ESS or r_hat > R_HAT
         if rough and ess >= convergence.ESS and r_hat <= convergence.R_HAT:
-            out.append(("rough", {"ess": f"{ess:,.0f}", "r_hat": f"{r_hat:.3f}", "whose": whose}))
+            out.append(("rough", {"ess": f"{ess:,.0f}", "r_hat": f"{r_hat:.3f}", "whose": start}))
         poor = _poor(side)
         if poor and not poor["at_reference"]:
             out.append(("short_chains_of_items", poor))
@@ -221,15 +221,15 @@ def cautions(evaluation: xr.DataTree) -> Topics:
 
 
 def _no_known_truth(evaluation: xr.DataTree) -> Topics:
-    """Caution if the true label is the question, and none is known to show shared errors.
+    """Caution if the question is the true label, and no known label could show shared errors.
 
     In the data set ducks, whose annotators disagree about geese and grebes, the majority label is
-    right on .70 of the images, by the species shown; the interval was .72 to .86. With 40 known
-    labels, the intervals of five systems contain their accuracies.
+    right on .70 of the images (by the species shown); the interval was .72 to .86. With 40 known
+    labels, the intervals of five systems contained their accuracies.
     """
     data = evidence.group(evaluation, "accuracy")
-    asked = evidence.group(evaluation, "answers").attrs.get("question") == TRUTH
-    alone = asked and data.attrs.get("n_known", 1) == 0
+    is_of_truth = evidence.group(evaluation, "answers").attrs.get("question") == TRUTH
+    alone = is_of_truth and data.attrs.get("n_known", 1) == 0
     return [("no_known_truth", {"wanted": "20 to 40"})] if alone else []
 
 
@@ -251,9 +251,9 @@ def _never_given(evaluation: xr.DataTree) -> Topics:
     if "rank" in data:
         own, given = (codes[data["rank"].to_numpy() == 1] for codes in (own, given))
     n = data.sizes[LABEL]
-    said = np.isin(item * n + label, own * n + given)
+    is_given = np.isin(item * n + label, own * n + given)
     sure = certainty.sel({ITEM: mean[ITEM]}).to_numpy() >= _CERTAIN
-    never = sure & labelled & ~said & (code >= 0) & (label >= 0)
+    never = sure & labelled & ~is_given & (code >= 0) & (label >= 0)
     if not never.any():
         return []
     names = mean[ITEM].to_numpy()[never].tolist()
@@ -263,9 +263,9 @@ def _never_given(evaluation: xr.DataTree) -> Topics:
 
 _CERTAIN: Final = 0.9
 _ODD: Final = 10
-"""Minimum number of an annotator's minority labels; a system that gives all of them is a copy."""
+"""Minimum number of an annotator's minority labels, all of which a system must give."""
 _DIVIDED: Final = 50
-"""Divided items: a system with the most frequent label on all of 50 or more knows the labels."""
+"""Minimum number of divided items, on all of which a system must give the most frequent label."""
 
 
 def _copies(evaluation: xr.DataTree) -> Topics:
@@ -273,12 +273,12 @@ def _copies(evaluation: xr.DataTree) -> Topics:
 
     A majority is divided if the most frequent label has two thirds of an item's labels or less.
     """
-    data, said = (evidence.group(evaluation, name) for name in ("annotations", "predictions"))
-    if "label_code" not in said or "label_code" not in data or {"rank", "member"} & set(data):
+    data, pred = (evidence.group(evaluation, name) for name in ("annotations", "predictions"))
+    if "label_code" not in pred or "label_code" not in data or {"rank", "member"} & set(data):
         return []
-    if said.sizes.get(POSITION, 0) != 1:
+    if pred.sizes.get(POSITION, 0) != 1:
         return []
-    item, who, label = (
+    item, annotator, label = (
         data[f"{dim}_code"].to_numpy().astype(np.int64) for dim in (ITEM, ANNOTATOR, LABEL)
     )
     counts = label_counts(data)
@@ -287,27 +287,27 @@ def _copies(evaluation: xr.DataTree) -> Topics:
     most_others = np.where(own == lead[item, 1], lead[item, 0], lead[item, 1])
     odd = own - 1 < most_others
     clear = (lead[:, 1] > lead[:, 0]) & (3 * lead[:, 1] <= 2 * counts.sum(axis=1))
-    place = tables.match(data[ITEM].to_numpy(), said[ITEM].to_numpy())
-    code = said["label_code"].isel({POSITION: 0}).transpose(ITEM, SYSTEM).to_numpy()
-    known = np.append(tables.match(said[LABEL].to_numpy(), data[LABEL].to_numpy()), -1)
+    place = tables.match(data[ITEM].to_numpy(), pred[ITEM].to_numpy())
+    code = pred["label_code"].isel({POSITION: 0}).transpose(ITEM, SYSTEM).to_numpy()
+    known = np.append(tables.match(pred[LABEL].to_numpy(), data[LABEL].to_numpy()), -1)
     answers = np.where((place >= 0)[:, None], known[code[place]], -1)
     out: Topics = []
-    for system, answer in zip(said[SYSTEM].to_numpy().tolist(), answers.T, strict=True):
-        some = odd & (answer[item] >= 0)
-        n = np.bincount(who[some], minlength=data.sizes[ANNOTATOR])
-        same = np.bincount(who[some & (answer[item] == label)], minlength=len(n))
-        copied, there = np.flatnonzero((n >= _ODD) & (n == same)), clear & (answer >= 0)
-        facts: Facts = {"system": Name(system), "annotator": "", "n": int(there.sum())}
+    for system, answer in zip(pred[SYSTEM].to_numpy().tolist(), answers.T, strict=True):
+        odd_answered = odd & (answer[item] >= 0)
+        n = np.bincount(annotator[odd_answered], minlength=data.sizes[ANNOTATOR])
+        same = np.bincount(annotator[odd_answered & (answer[item] == label)], minlength=len(n))
+        copied, split = np.flatnonzero((n >= _ODD) & (n == same)), clear & (answer >= 0)
+        facts: Facts = {"system": Name(system), "annotator": "", "n": int(split.sum())}
         if len(copied):
             name = Name(data[ANNOTATOR].to_numpy()[copied[0]])
             out.append(("copies", facts | {"annotator": name, "n": int(n[copied[0]])}))
-        elif facts["n"] >= _DIVIDED and (counts[there, answer[there]] == lead[there, 1]).all():
+        elif facts["n"] >= _DIVIDED and (counts[split, answer[split]] == lead[split, 1]).all():
             out.append(("copies", facts))
     return out
 
 
 _RARE: Final = 0.01
-"""Tail probabilities below this are reported; small, since an evaluation has several checks."""
+"""Tail probabilities below this are reported. It is small: an evaluation has several checks."""
 _MORE: Final = 1.5
 """Minimum ratio of the shares of equal lists in the data and in the model: .7 to .9 in 600 real
 cases, 3 or more in simulated studies where one of three annotators copies a fifth of the lists."""
@@ -323,13 +323,13 @@ def _of_replicates(evaluation: xr.DataTree) -> Topics:
     rows = np.stack(
         [data["observed"], data["replicated"].mean(SAMPLE), data["tail_probability"]], axis=-1
     )
-    found = dict(zip(data[STATISTIC].to_numpy().tolist(), rows.tolist(), strict=True))
-    seen, drawn, tail = found["percent_agreement"]
+    by_statistic = dict(zip(data[STATISTIC].to_numpy().tolist(), rows.tolist(), strict=True))
+    seen, drawn, tail = by_statistic["percent_agreement"]
     if min(tail, 1.0 - tail) < _RARE and abs(seen - drawn) > _APART:
         # Equal lists are no evidence of copies if the model does not even reproduce first labels.
         facts = {"seen": seen, "drawn": drawn, "more": seen > drawn}
         return [("first_labels", facts | {"settings": _fixed(evaluation.attrs)})]
-    seen, drawn, tail = found.get("identical_lists", (0.0, 0.0, 0.5))
+    seen, drawn, tail = by_statistic.get("identical_lists", (0.0, 0.0, 0.5))
     if tail >= _RARE or seen <= _MORE * drawn:
         return []
     facts = {"seen": seen, "drawn": drawn, "first": "", "second": ""}
@@ -367,7 +367,7 @@ def _few_units(evaluation: xr.DataTree) -> Topics:
 
 
 def are_few(evaluation: xr.DataTree) -> bool:
-    """Return whether systems were scored on too few items, or clusters, for claims on new ones."""
+    """Return whether the scored items, or their clusters, are too few for claims on new ones."""
     return sampled_units(evaluation).n < FEW_UNITS
 
 
@@ -388,7 +388,7 @@ _BOUNDED: Final = "top_1_accuracy"
 def _no_errors(evaluation: xr.DataTree) -> Topics:
     """Caution if systems agree with the panel on all items: no bootstrap sample has an error.
 
-    The rate is the one-sided bound of Clopper & Pearson after n successes.
+    The rate is the one-sided 95 % bound of Clopper & Pearson for errors, after n successes.
     """
     if not evidence.has(evaluation, "metrics") or _BOUNDED not in evaluation["metrics"]:
         return []
@@ -445,7 +445,7 @@ def _few_people(evaluation: xr.DataTree) -> Topics:
 
 
 _AT_END: Final = 0.02
-"""Minimum share of scores equal to the largest (or smallest) score, if the scale ends there."""
+"""If this share of scores equals the largest (or smallest), the scale is taken to end there."""
 _TIED: Final = 5
 """Minimum number of such scores: one score is always the largest."""
 _BEYOND: Final = 0.05
@@ -453,7 +453,7 @@ _BEYOND: Final = 0.05
 
 
 def _beyond_ends(evaluation: xr.DataTree) -> Topics:
-    """Caution if intervals of items' means go beyond the ends of a scale, which no model has."""
+    """Caution if intervals of items' means go beyond the ends of the scale: models have no ends."""
     if not evidence.is_of_numbers(evaluation):
         return []
     data = evaluation["annotations"].to_dataset()
@@ -477,11 +477,11 @@ def _beyond_ends(evaluation: xr.DataTree) -> Topics:
 def diagnosis(evaluation: xr.DataTree) -> Topics:
     """Return effective sample sizes and r-hats of each model."""
     out: Topics = []
-    for side, whose in _models(evaluation):
+    for side, start in _models(evaluation):
         ess, r_hat = _worst(side) or (0.0, 0.0)
         judged = evidence.has(side, "convergence")
         out.append(("diagnosis", {
-            "whose": whose, "inference": str(side.attrs.get("inference", "unknown")),
+            "whose": start, "inference": str(side.attrs.get("inference", "unknown")),
             "ess": f"{ess:,.0f}" if ess else "", "r_hat": f"{r_hat:.3f}",
             "chains": _chains(side), "model": str(side.attrs["model"]),
             "undiagnosed": not judged and int(side.attrs.get("markov_chains", 0)),
@@ -527,7 +527,7 @@ def _chains(side: xr.DataTree) -> Facts | None:
 
 
 def _median(here: xr.Dataset | Facts) -> str:
-    """Return the effective sample size of the median item, which is not known with chunks."""
+    """Return the effective sample size of the median item; "" with chunks, where it is unknown."""
     name = "ess_bulk_median"
     return f"{float(here[name]):,.0f}" if name in here else ""
 

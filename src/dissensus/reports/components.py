@@ -19,7 +19,7 @@ from dissensus.reports.sections import Section
 from dissensus.reports.sentences import Name, paragraph, sentences
 from dissensus.reports.svg import picture
 from dissensus.reports.tables import Body, Table, between
-from dissensus.wording import coefficient_title, number, probability, share, short
+from dissensus.wording import coefficient_title, counted, number, probability, share, short
 
 
 def row_of(
@@ -178,7 +178,7 @@ _LATENT: Final = " Shares are on the latent scale; the observed scale is that of
 
 
 def component_tables(evaluation: xr.DataTree) -> list[Table]:
-    """Return the components, and if there are pools their similarities and differences."""
+    """Return the components; with pools, also their similarities and differences."""
     frame = summary(evaluation, "components")
     data = evaluation["components"].to_dataset()
     tables = [_shares(evaluation, data, frame)]
@@ -202,17 +202,19 @@ def _shares(evaluation: xr.DataTree, data: xr.Dataset, frame: pd.DataFrame) -> T
     gaussian = data.attrs["hyper_family"] == "gaussian"
     bodies = []
     for pool in data[POOL].to_numpy().tolist() if POOL in data.dims else [None]:
-        wanted: list[tuple[str, str, str | None]] = [
+        quantities: list[tuple[str, str, str | None]] = [
             ("Item (ICC)", "icc", "latent"),
             ("Annotator (annotator ICC)", "annotator_icc", "latent"),
             ("Residual", "residual_share", None),
         ]
         if not gaussian:
-            wanted += [("ICC, observed scale", "icc", "observed"),
+            quantities += [("ICC, observed scale", "icc", "observed"),
                        ("Annotator ICC, observed scale", "annotator_icc", "observed")]  # fmt: skip
         mean = f"Reliability of the mean of {number(_n_labels(data, pool))}"
-        wanted.append((mean, "mean_reliability", None))
-        lines = [(title, row_of(frame, name, pool, scale=scale)) for title, name, scale in wanted]
+        quantities.append((mean, "mean_reliability", None))
+        lines = [
+            (title, row_of(frame, name, pool, scale=scale)) for title, name, scale in quantities
+        ]
         rows = [_line(title, row) for title, row in lines if row is not None]
         chance = row_of(frame, "annotators_outweigh_items", pool)
         if chance is not None:
@@ -241,24 +243,24 @@ def _alpha_rows(evaluation: xr.DataTree, frame: pd.DataFrame, pool: Any) -> list
 
 def _pairs(data: xr.Dataset, frame: pd.DataFrame) -> Table:
     """Return the similarity of each pair of pools, with and without a model."""
-    wanted = [
+    quantities = [
         ("Normalised xCC", "normalized_xcc", "latent"),
         ("Normalised xCC, observed scale", "normalized_xcc", "observed"),
         ("xCC", "xcc", "latent"),
         ("xCC, observed scale", "xcc", "observed"),
     ]
     if data.attrs["hyper_family"] == "gaussian":
-        wanted = wanted[::2]
+        quantities = quantities[::2]
     bodies = []
     pairs = frame[(frame["quantity"] == "xcc") & (frame[SCALE] == "observed")]
     for a, b in zip(pairs[POOL], pairs[PAIR], strict=True):
-        rows = [_line(title, row_of(frame, name, a, b, scale)) for title, name, scale in wanted]
+        rows = [_line(title, row_of(frame, name, a, b, scale)) for title, name, scale in quantities]
         for title, name in (("Normalised cross-kappa, without a model", "normalized_cross_kappa"),
                             ("Cross-kappa, without a model", "cross_kappa")):  # fmt: skip
             row = row_of(frame, name, a, b, by=BOOTSTRAP)
             rows += [] if row is None else [_line(title, row, "observed")]
-        both = int(data["n_items_shared"].sel({POOL: a, PAIR: b}))
-        bodies.append(Body(-1, rows, f"{short(a)} and {short(b)}, {both:,} items in common"))
+        shared = counted(int(data["n_items_shared"].sel({POOL: a, PAIR: b})), "item")
+        bodies.append(Body(-1, rows, f"{short(a)} and {short(b)}, {shared} in common"))
     note = (
         "Normalised xCC: the correlation of the pools' opinions of an item, without the noise of "
         "single labels. xCC: the correlation of two labels, one from each pool. A normalised "
@@ -270,7 +272,7 @@ def _pairs(data: xr.Dataset, frame: pd.DataFrame) -> Table:
 def _differences(data: xr.Dataset, frame: pd.DataFrame) -> Table:
     """Return differences between pools in their similarity to the reference, and in ICC."""
     titles = {
-        "icc_difference": "ICC, minus that of the reference",
+        "icc_difference": "ICC minus the ICC of the reference",
         "normalized_xcc_difference": "Normalised xCC with the reference, first minus second",
         "xcc_difference": "xCC with the reference, first minus second",
     }

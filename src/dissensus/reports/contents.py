@@ -33,7 +33,7 @@ def annotation_lines(contents: Mapping[str, Any]) -> Lines:
     kind = f"{contents['kind']} ({contents['kind_source']})"
     if contents["kind"] == "ordinal" and contents["kind_source"].startswith("inferred"):
         kind += (
-            ". An evaluation treats them as nominal until the kind is given: ordinal, or nominal"
+            ". An evaluation treats them as nominal until the kind is given (ordinal or nominal)"
         )
     out = [
         ("kind", kind),
@@ -43,7 +43,7 @@ def annotation_lines(contents: Mapping[str, Any]) -> Lines:
     ]
     alone = contents["items_with_one_annotator"]
     if alone:
-        text = f"{alone:,}: no disagreement can be observed on them"
+        text = f"{alone:,}: no disagreement can be observed there"
         out.append(("items with one annotator", text))
     if "labels" in contents:
         of_sets = contents["kind"] == "set"  # an answer can have several
@@ -105,7 +105,9 @@ def prediction_lines(contents: Mapping[str, Any]) -> Lines:
     if contents.get("labels_outside"):
         text = f"{_few(contents['labels_outside'])}, not in the annotations' label space"
         near = contents["labels_misspelt"].strip()
-        out.append(("labels outside", f"{text}: they count as wrong. {near}".removesuffix(". ")))
+        out.append(
+            ("labels outside", f"{text}: such labels count as wrong. {near}".removesuffix(". "))
+        )
     return out + _numbers(contents)
 
 
@@ -131,7 +133,7 @@ def _labels(count: Mapping[Any, int], total: int) -> Lines:
     out = [("labels", f"{len(count):,}: {shares}{more}")]
     several = respelled(count)
     if several:
-        out.append(("labels alike but for capitals or blanks", _few(several)))
+        out.append(("labels that differ only in capitals or blanks", _few(several)))
     unused = [name for name, n in count.items() if not n]
     if unused:
         out.append(("labels nobody used", f"{len(unused):,}: {_few(unused)}"))

@@ -34,7 +34,7 @@ COUNTS = {metric.name for metric in METRICS if metric.low == 1.0}
 """Metrics that are numbers of annotators."""
 _UNKNOWN = xr.DataArray(math.nan)
 _ROUNDING: Final = 1e-9
-"""An interval that is shorter, relative to the numbers, comes from rounding."""
+"""An interval that is shorter than this share of the numbers comes from rounding."""
 _PLACE = "place along all dims"
 _DIFFERENCE = "Difference"
 
@@ -48,19 +48,19 @@ class Row(NamedTuple):
     label: str
     """Title and names."""
     kinds: tuple[str, str]
-    """Names of the middle and of the interval."""
+    """Names of the point estimate, mean or median, and of the interval."""
     middle: str
     interval: str
     better: str
     """Probability that the first of a pair is better, or empty."""
     undefined: float
-    """Share of draws that are undefined, and left out."""
+    """Share of draws that are undefined; they are left out."""
     reason: str
-    """Reason not to rely on it."""
+    """Reason not to rely on the number."""
 
 
 def _paired(draws: xr.DataArray) -> xr.DataArray:
-    """Return draws as floats, with a dim for the other side of a pair if one was selected."""
+    """Return draws as floats; the second name of a pair, if it was selected, becomes a dim."""
     sides = [other(str(dim)) for dim in draws.dims if other(str(dim)) in draws.coords]
     alone = [side for side in sides if side not in draws.dims]
     draws = draws.expand_dims(alone, [draws.ndim + n for n in range(len(alone))])
@@ -68,7 +68,7 @@ def _paired(draws: xr.DataArray) -> xr.DataArray:
 
 
 def _numbers(draws: xr.DataArray) -> xr.Dataset:
-    """Return the numbers of a variable over its own dims, pairs included."""
+    """Return point estimates, intervals and diagnostics of a variable over its dims."""
     from arviz_stats import mcse
 
     names = {dim: draws[dim] for dim in draws.dims[2:] if dim in draws.coords}
@@ -122,7 +122,7 @@ def _digits(numbers: xr.Dataset, *, is_count: bool) -> int:
 
 
 def _kinds(*, is_count: bool) -> tuple[str, str]:
-    """Return the names of the middle and of the interval, with 95% without a space."""
+    """Return the names of the point estimate and of the interval; 95% has no space."""
     from arviz_base import rcParams
 
     kind = "eti" if is_count else str(rcParams["stats.ci_kind"])
@@ -236,8 +236,8 @@ def _notes(data: xr.Dataset, parts: Sequence[xr.Dataset], rows: Sequence[Row]) -
                f"{counted(len(undefined), 'row')}.")  # fmt: skip
     for reason in dict.fromkeys(row.reason for row in rows if row.reason):
         labels = [row.label for row in rows if row.reason == reason]
-        which = "; ".join(labels[:5]) + (f" and {len(labels) - 5} more" if len(labels) > 5 else "")
-        yield f"Not reliable ({reason}): {which if len(labels) < len(rows) else 'all numbers'}."
+        names = "; ".join(labels[:5]) + (f" and {len(labels) - 5} more" if len(labels) > 5 else "")
+        yield f"Not reliable ({reason}): {names if len(labels) < len(rows) else 'all numbers'}."
 
 
 def _worst(parts: Sequence[xr.Dataset], name: str) -> float:
@@ -346,13 +346,13 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
         of annotators, and numbers with infinite draws, have a median and an equal-tailed interval.
         Then the number of draws, the smallest effective sample sizes, the largest r-hat, and the
         largest Monte Carlo error of the means. Unreliable numbers are marked, with the reason, as
-        far as the draws show it. For metrics, `dissensus.summary` of an evaluation also knows the
-        reliability of the fit.
+        far as the draws show it. For metrics, `dissensus.summary` of an evaluation also considers
+        the diagnostics of the fit.
 
     Raises
     ------
     ArgumentError
-        If these are not draws of numbers, or an evaluation, or there is no such format.
+        If ``draws`` are not draws of numbers, or are an evaluation, or ``format`` is unknown.
 
     Notes
     -----
@@ -384,10 +384,10 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
     """
     arguments.one_of("format", format, _WRITERS)
     if isinstance(draws, xr.DataTree) and LEADERBOARD in draws.children:
-        from dissensus.reports.votes import headline, said, unreliable  # needs Matplotlib
+        from dissensus.reports.votes import headline, unreliable, vote_sentences  # needs Matplotlib
 
         if format == "text":
-            words = [*unreliable(draws), *said("headline", headline(draws))]
+            words = [*unreliable(draws), *vote_sentences("headline", headline(draws))]
             return " ".join(words).replace("\N{NO-BREAK SPACE}", " ")
         draws = draws[LEADERBOARD].to_dataset()[["win_rate", "rank"]]
     if is_reader_study(draws):
@@ -433,7 +433,7 @@ def _draws(source: Any) -> tuple[xr.Dataset, str]:
             hint="These are data: evaluate them, or fit a model (`dissensus check FILE` "
             "describes a file)"
             if any(str(name).endswith("_code") for name in source.variables)
-            else "Metrics of a fit have these dims, or results of dissensus.bayesian_bootstrap",
+            else "Metrics of a fit and results of dissensus.bayesian_bootstrap have these dims",
         )  # fmt: skip
     _require_draws(source)
     return source.compute(), of_attributes(source.attrs)
@@ -459,18 +459,20 @@ def _of_fit(fit: xr.DataTree) -> tuple[xr.Dataset, str]:
     if "statistics" in fit.children or "posterior" not in fit.children:
         raise ArgumentError(
             "draws", expected="draws, or a fit", found=f"groups {shown(list(fit.children), 12)}",
-            hint="dissensus.summary makes tables of an evaluation, with the reliability of its "
+            hint="dissensus.summary makes tables of an evaluation, with the diagnostics of its "
             f"fits. Or describe a part of its draws{_part_of(fit)}",
         )  # fmt: skip
     posterior = fit["posterior"]
     assert isinstance(posterior, xr.DataTree)
     data = posterior.to_dataset()
-    few = data.drop_vars([name for name, values in data.data_vars.items() if ITEM in values.dims])
-    if not few.data_vars:
+    shared = data.drop_vars(
+        [name for name, values in data.data_vars.items() if ITEM in values.dims]
+    )
+    if not shared.data_vars:
         raise ArgumentError(
             "draws", expected="a fit with parameters that are not of single items",
             found=f"{shown(list(data.data_vars))} of {data.sizes[ITEM]:,} items",
             hint="Describe a metric of it, such as dissensus.top_k_accuracy(fit, predictions)",
         )  # fmt: skip
-    _require_draws(few)
-    return few.compute(), of_fit(posterior)
+    _require_draws(shared)
+    return shared.compute(), of_fit(posterior)

@@ -88,7 +88,7 @@ def reliabilities(evaluation: xr.DataTree) -> list[float]:
 
 
 def is_of_numbers(evaluation: xr.DataTree) -> bool:
-    """Return whether the annotators gave numbers, without a threshold that makes labels of them."""
+    """Return whether items have no leading label: numbers without a threshold, or sets."""
     return not has(evaluation, "certainty")
 
 

@@ -39,13 +39,13 @@ class Bar:
     mean: str
     interval: str
     percent: float
-    beside: str = ""
-    """The mean under the companion model."""
+    second_mean: str = ""
+    """The mean under the second model."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A statement and its sources."""
+    """A statement, and the annotators or systems that made it."""
 
     blocks: list[list[str]]
     sources: list[Name]
@@ -72,7 +72,7 @@ class Card:
 def least_certain(evaluation: xr.DataTree) -> list[int]:
     """Return the places of the least certain items, the least certain first.
 
-    Of numbers, those with the widest intervals of the panel's mean.
+    For numbers, these are the items with the widest intervals of the panel's mean.
     """
     if evidence.is_of_numbers(evaluation):
         means = evidence.means_of_items(evaluation)
@@ -117,20 +117,22 @@ def _cards_of_numbers(evaluation: xr.DataTree, places: list[int]) -> list[Card]:
     annotations, out = evaluation["annotations"].to_dataset(), []
     values = evidence.group(evaluation, "predictions").get("value")
     for place in places:
-        one = means.isel({ITEM: place})
-        item, statements = one[ITEM].item(), statements_of(annotations, one[ITEM].item())
-        d = evidence.digits(one)
-        ends = written({name: float(one[name]) for name in ("lower", "upper")}, d)
-        said: list[Line] = []
+        panel_mean = means.isel({ITEM: place})
+        item = panel_mean[ITEM].item()
+        statements = statements_of(annotations, item)
+        d = evidence.digits(panel_mean)
+        ends = written({name: float(panel_mean[name]) for name in ("lower", "upper")}, d)
+        predictions: list[Line] = []
         if values is not None and item in values.indexes[ITEM]:
-            said = [
+            predictions = [
                 Line([[number(float(value))]], [Name(value[SYSTEM].item())], 0)
                 for value in values.sel({ITEM: item})
             ][:_LINES]
         out.append(Card(
             Name(item), ends, [_line(statement) for statement in statements[:_LINES]],
             max(0, len(statements) - _LINES),
-            [Bar("mean", share(float(one["mean"]), d), ends, 0.0)], said, [], of_labels=False,
+            [Bar("mean", share(float(panel_mean["mean"]), d), ends, 0.0)], predictions, [],
+            of_labels=False,
         ))  # fmt: skip
     return out
 
@@ -141,7 +143,7 @@ def cards(evaluation: xr.DataTree, places: list[int]) -> list[Card]:
         return _cards_of_numbers(evaluation, places)
     certainty = _certainty(evaluation)
     theta = evidence.draws_or_mean(evaluation)
-    beside = two_models.beside(evaluation)
+    second_model = two_models.second_model_means(evaluation)
     annotations = evaluation["annotations"].to_dataset()
     predictions = None
     if "predictions" in evaluation.children:
@@ -151,7 +153,7 @@ def cards(evaluation: xr.DataTree, places: list[int]) -> list[Card]:
         item = certainty[ITEM].to_numpy()[place].item()
         statements = statements_of(annotations, item)
         answers = [] if predictions is None else predictions_of(predictions, item, theta)
-        own = None if beside is None else beside[place_of(theta, item)]
+        own = None if second_model is None else second_model[place_of(theta, item)]
         out.append(Card(
             Name(item),
             share(float(certainty[place])),
@@ -189,11 +191,11 @@ def _answers(statements: list[Statement]) -> list[Line]:
         )
         known.sources.extend(statement.sources)
     order = sorted(same.values(), key=lambda statement: -statement.hit)[:_LINES]
-    return [_line(one, share(one.hit) if np.isfinite(one.hit) else "") for one in order]
+    return [_line(answer, share(answer.hit) if np.isfinite(answer.hit) else "") for answer in order]
 
 
-def _bar(theta: xr.DataArray, item: object, row: Candidate, beside: Floats | None) -> Bar:
-    """Return a candidate; ``beside``: the item's means under the companion model."""
+def _bar(theta: xr.DataArray, item: object, row: Candidate, second_model: Floats | None) -> Bar:
+    """Return a candidate; ``second_model`` has the item's means under the second model."""
     mean = float(row.draws.mean())
     if row.label is not None:
         label: str = Name(row.label)
@@ -204,5 +206,5 @@ def _bar(theta: xr.DataArray, item: object, row: Candidate, beside: Floats | Non
         draws = theta.isel({ITEM: place_of(theta, item)})
         draws = draws.isel({draws.dims[-1]: row.columns}).sum([draws.dims[-1]])
         ends = " to ".join(share(float(end)) for end in interval(draws.rename("plausibility")))
-    other = "" if beside is None else share(float(beside[row.columns].sum()))
+    other = "" if second_model is None else share(float(second_model[row.columns].sum()))
     return Bar(label, share(mean), ends, round(100 * mean, 1), other)

@@ -24,11 +24,11 @@ _SURE: Final = 0.995
 """Items with at least this certainty are not listed as a next step."""
 
 
-def steps(evaluation: xr.DataTree, found: Lead | None, uncertain: list[Any]) -> Facts:
+def steps(evaluation: xr.DataTree, lead: Lead | None, uncertain: list[Any]) -> Facts:
     """Return items to look at, annotators who differ from the others, and how many items to add."""
-    more = items_to_add(evaluation, found)
+    more = items_to_add(evaluation, lead)
     numbers = evidence.is_of_numbers(evaluation)
-    of_truth = found is not None and found.name == ACCURACY
+    of_truth = lead is not None and lead.name == ACCURACY
     settled = _settled_truths(evaluation) if of_truth else frozenset()
     items = [(place, card.name, card.certainty) for place, card in enumerate(uncertain, 1)
              if str(card.name) not in settled
@@ -67,7 +67,7 @@ def known_labels(evaluation: xr.DataTree) -> Facts:
 
 
 def differing(evaluation: xr.DataTree) -> list[tuple[Any, str]]:
-    """Return annotators whose discrepancy ratio is surely above 1, the largest first."""
+    """Return annotators whose interval of the discrepancy ratio is above 1, the largest first."""
     if not evidence.has(evaluation, "discrepancy"):
         return []
     rows = ratios_of(summary(evaluation, "statistics"), "annotator_discrepancy_ratio")

@@ -33,7 +33,7 @@ ALONE: Final = (
 
 
 _ANOTHER: Final = 0.01
-"""Difference to the agreement by labels from which the agreement by items is given too."""
+"""Minimum difference between agreement by labels and by items for which both are given."""
 _ANSWERS: Final = {"ranking": "ranking", "continuous": "score", "set": "answer"}
 
 
@@ -55,7 +55,7 @@ def data(evaluation: xr.DataTree) -> Facts:
     # Names that occur once each, as in tables of counts, do not show the number of annotators.
     is_nameless = n_annotators == given > n_items
     return {
-        "annotators": "Annotators whose names occur only once" if is_nameless
+        "annotators": "Annotators (each name occurs only once)" if is_nameless
         else counted(n_annotators, "annotator"),
         "given": counted(given, _ANSWERS.get(kind, "label")),
         "n_items": counted(n_items - bare, "item"), "bare": bare,
@@ -80,7 +80,7 @@ def has_shared_items(annotations: xr.Dataset) -> bool:
 
 
 def leader(evaluation: xr.DataTree, values: xr.Dataset, reliability: float) -> Facts:
-    """Return the leading system at a reliability, its rivals, and its score without uncertainty.
+    """Return the leading system, its rivals, and its score against a point estimate.
 
     ``values`` are `evidence.numbers` of this metric.
     """
@@ -107,13 +107,13 @@ def leader(evaluation: xr.DataTree, values: xr.Dataset, reliability: float) -> F
 
 
 ACCURACY: Final = "accuracy"
-"""Stands for the name of a metric where accuracy against the one true label leads."""
+"""Name of the leading metric if it is accuracy against the one true label."""
 ERROR, CORRELATION = "mean_absolute_error", "correlation"
-"""Metrics of numbers; one of the two leads."""
+"""Metrics of numbers, of which one leads."""
 
 
 def is_cut(evaluation: xr.DataTree) -> bool:
-    """Return whether scores were compared by the side of a threshold."""
+    """Return whether scores were compared by their side of a threshold."""
     return str(evaluation["annotations"].attrs["kind"]) == "continuous"
 
 
@@ -134,29 +134,31 @@ def achieves(metric: str, value: str, *, cut: bool = False, truth: bool = False)
     if metric.startswith("top_") and metric.endswith("_accuracy"):
         return f"has the most plausible label among its first {k} for {value} of the items"
     if metric == "jaccard":
-        whose = "true ones" if truth else "panel's"
-        return f"gives sets whose Jaccard similarity to the {whose} is {value} on average"
+        sets = "true ones" if truth else "panel's"
+        return f"gives sets whose Jaccard similarity to the {sets} is {value} on average"
     if metric == ERROR:
-        return f"is {value} from the panel's mean score on average"
+        return f"is {value} away from the panel's mean score on average"
     if metric == CORRELATION:
         return f"has a correlation of {value} with the panel's mean scores"
     title = metric_title(metric)
     return f"has {'an' if title[0].lower() in 'aeiou' else 'a'} {title} of {value}"
 
 
-def value_of(metric: str, value: str) -> str:
-    """Return the value of the second system, to follow the sentence about the first system."""
-    if metric == ACCURACY or metric.startswith("top_"):
+def value_of(metric: str, value: str, *, cut: bool = False) -> str:
+    """Return the value of the second system, to follow `achieves` of the first system."""
+    if metric == "top_1_accuracy" and not cut:
         return f"on {value}"
+    if metric == ACCURACY or metric.startswith("top_"):
+        return f"for {value}"
     if metric == ERROR:
-        return f"is {value} from it"
+        return f"is {value} away from it"
     if metric == "jaccard":
         return value
     return f"has {value}"
 
 
 def _rivals(pairs: xr.Dataset, ranked: xr.Dataset, d: int) -> Facts:
-    """Return the probabilities that the leading system is better than the second, and the best."""
+    """Return the probabilities that the first system is better than the second, and the best."""
     first, second, *_ = systems = ranked[SYSTEM].to_numpy().tolist()
     pair = pairs.sel({SYSTEM: first, other(SYSTEM): second})
     better, equal = (
@@ -204,8 +206,8 @@ def _naive(evaluation: xr.DataTree, ranked: xr.Dataset, d: int) -> Facts:
 
 def labelled(evaluation: xr.DataTree, scope: str) -> str:
     """Return the name of the items on which systems are compared with labels."""
-    some = bool((evaluation["statistics"]["n_annotations"] == 0).any())
-    return LABELLED if some and scope == THESE else scope
+    has_unlabelled = bool((evaluation["statistics"]["n_annotations"] == 0).any())
+    return LABELLED if has_unlabelled and scope == THESE else scope
 
 
 def answers(evaluation: xr.DataTree, system: object) -> Facts:
@@ -315,8 +317,8 @@ def truth(values: xr.Dataset) -> Facts:
         return {}
     inside = (values["truth"] >= values["lower"]) & (values["truth"] <= values["upper"]) & known
     parts = [
-        f"{int(inside.sel({SCOPE: scope}).sum())} of {int(known.sel({SCOPE: scope}).sum())} "
-        f"intervals for {scope}"
+        f"{int(inside.sel({SCOPE: scope}).sum())} of "
+        f"{counted(int(known.sel({SCOPE: scope}).sum()), 'interval')} for {scope}"
         for scope in values[SCOPE].to_numpy()
     ]
     return {"parts": parts, "misses": int(inside.sum()) < int(known.sum())}

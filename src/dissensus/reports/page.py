@@ -96,13 +96,13 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
 def _pictures(
     evaluation: xr.DataTree, values: xr.Dataset | None, here: str, anywhere: str
 ) -> dict[str, list[Any]]:
-    """Draw the pictures of systems and of items, with the reasons not to rely on them."""
+    """Draw the pictures of systems and of items, with reasons not to rely on them, if any."""
     drawn = {"systems": [] if values is None else pictures.of_systems(evaluation, values),
              "items": pictures.of_items(evaluation)}  # fmt: skip
     return {
         name: [
-            marked(one, anywhere if one.id.startswith(("reliability", "certainty")) else here)
-            for one in each
+            marked(shown, anywhere if shown.id.startswith(("reliability", "certainty")) else here)
+            for shown in each
         ]
         for name, each in drawn.items()
     }
@@ -180,7 +180,7 @@ def _models(
 
 
 def _control(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, Any]:
-    """Return the settings of the choice of a reliability."""
+    """Return the settings of the control with which readers choose a reliability."""
     trust = evidence.reliabilities(evaluation)
     whole = values is None or len(tables.places(evaluation, values)) == len(trust)
     return {
@@ -272,7 +272,7 @@ def provenance(evaluation: xr.DataTree) -> list[tuple[str, str]]:
     rows = [
         (str(key).replace("_", " "), _setting(value))
         for key, value in evaluation.attrs.items()
-        if key not in {"point_is_limit", "markov_chains"}  # not for readers
+        if key not in {"point_is_limit", "markov_chains"}  # of no use to readers of the page
     ]
     return [*rows, ("report written by dissensus", version("dissensus"))]
 
@@ -284,11 +284,11 @@ _SIGNS: Final = {
     "infty": "∞", "to": "→", "times": "·", "cdot": "·", "le": "≤", "ge": "≥", "sim": "~",
     "mid": "|", "dots": "…", "ldots": "…", "log": "log ", "logit": "logit ",
 }  # fmt: skip
-_WANTED: Final = ("The story.", "Priors and why.", "When to use it.")
+_CARD_PARTS: Final = ("The story.", "Priors and why.", "When to use it.")
 
 
 def card(docstring: str | None) -> tuple[str, list[str]]:
-    r"""Return a card's title, and its paragraphs that begin with one of `_WANTED`.
+    r"""Return a card's title, and its paragraphs that begin with one of `_CARD_PARTS`.
 
     Examples
     --------
@@ -298,8 +298,8 @@ def card(docstring: str | None) -> tuple[str, list[str]]:
     paragraphs = [part for part in re.split(r"\n\s*\n", (docstring or "").strip()) if part.strip()]
     if not paragraphs:
         return "", []
-    kept = [part for part in paragraphs[1:] if part.startswith(_WANTED)]
-    return _plain(paragraphs[0]), [_plain(part) for part in kept]
+    shown = [part for part in paragraphs[1:] if part.startswith(_CARD_PARTS)]
+    return _plain(paragraphs[0]), [_plain(part) for part in shown]
 
 
 def _plain(text: str) -> str:

@@ -24,28 +24,28 @@ from dissensus.wording import capital, metric_title, number, share, short
 _IN_WORDS = 8
 
 
-def lead(evaluation: xr.DataTree, values: xr.Dataset | None, found: Lead | None) -> Shown | None:
-    """Draw the quantity that leads, or without systems the certainty of the items, if any."""
-    if values is None or found is None:
+def lead(evaluation: xr.DataTree, values: xr.Dataset | None, leading: Lead | None) -> Shown | None:
+    """Draw the leading metric; without systems, the certainty of the items, if there is one."""
+    if values is None or leading is None:
         return None if evidence.is_of_numbers(evaluation) else _certainty(evaluation)
     source: xr.DataTree | xr.DataArray = evaluation
-    how: dict[str, Any] = {"metrics": found.name}
+    how: dict[str, Any] = {"metrics": leading.name}
     facts: Facts
-    if found.name == ACCURACY:
+    if leading.name == ACCURACY:
         source, how = _accuracies(evaluation)
         facts = {
-            "metric": "accuracy", "means": _listed(found.numbers.sel({SCOPE: THESE})), "at": "",
+            "metric": "accuracy", "means": _listed(leading.numbers.sel({SCOPE: THESE})), "at": "",
             "interval": evidence.interval_title(), "has_truth": False, "title": TRUE_LABEL,
             "crosses": "agreement with the majority label",
         }  # fmt: skip
     else:
-        facts = _facts(evaluation, values, found.name)
+        facts = _facts(evaluation, values, leading.name)
         facts["title"] = capital(facts["metric"])
     written, marked = "", partial(plots.forest, source, limit=12, backend="matplotlib", **how)
-    if found.annotator is not None:
-        mean, *ends = average_annotator.row(found.annotator, found.digits)
+    if leading.annotator is not None:
+        mean, *ends = average_annotator.row(leading.annotator, leading.digits)
         written = f"{mean} ({next(filter(None, ends))})"
-        marked = partial(_with_annotator, marked, found.annotator)
+        marked = partial(_with_annotator, marked, leading.annotator)
     facts |= {"annotator": written, "defines": True}
     return picture("forest", facts, marked, name="verdict")
 

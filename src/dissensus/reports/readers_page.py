@@ -38,7 +38,7 @@ _DRAWS: Final = (
 _NONE: Final = 1e-9
 """Smaller standard deviations come from rounding."""
 _NAME: Final = 13
-"""Maximum length of a name: a heading may have two names, and is cut at 40 letters."""
+"""Maximum length of a name: a row's heading may have two names, and has at most 40 letters."""
 _DIGITS: Final = 3
 """Areas are reported with three decimals in this field."""
 _HIDDEN: Final = ("in_words", "unit", "units_positive", "units_negative", "truth_known",
@@ -47,28 +47,29 @@ _HIDDEN: Final = ("in_words", "unit", "units_positive", "units_negative", "truth
 
 def page(study: xr.Dataset, title: str | None = None) -> str:
     """Return the page as text."""
-    found, rows = concerns(study), summary(study)
+    warnings, rows = concerns(study), summary(study)
     return (
         environment(page=True)
         .get_template("sections.html")
         .render(
             **frame(),
             title=title or _title(study),
-            troubles=[found[name] for name in ("chains", "direction") if name in found],
-            verdict=_said("headline", headline(study, rows)),
+            troubles=[warnings[name] for name in ("chains", "direction") if name in warnings],
+            verdict=_sentences("headline", headline(study, rows)),
             lead_picture=picture(
                 "reader_study",
                 {"interval": evidence.interval_title(), "areas": study.attrs["in_words"]},
                 lambda **size: plots.reader_study(study, **size), name="verdict",
             ),
             lead_table=averages(study, rows),
-            boxes=boxes(study, found),
-            cautions=[found[name] for name in ("perfect", "grades", "partial") if name in found],
-            steps=steps(study, found),
+            boxes=boxes(study, warnings),
+            cautions=[warnings[name] for name in ("perfect", "grades", "partial")
+                      if name in warnings],
+            steps=steps(study, warnings),
             next_table=None,
             opening={
-                "data": _said("data", data(study)),
-                "intervals": _said("intervals", _intervals(study)),
+                "data": _sentences("data", data(study)),
+                "intervals": _sentences("intervals", _intervals(study)),
             },
             sections=list(_parts(study, rows)),
             control={"reference": -1, "wanted": False, "values": []},
@@ -95,7 +96,7 @@ def _diagnosis(about: Mapping[Any, Any]) -> str:
     )
 
 
-def _said(topic: str, facts: Facts) -> list[str]:
+def _sentences(topic: str, facts: Facts) -> list[str]:
     return sentences(topic, facts, page=True, source=_SOURCE)
 
 
@@ -124,7 +125,7 @@ def data(study: xr.Dataset) -> Facts:
 
 
 def headline(study: xr.Dataset, rows: Any) -> Facts:
-    """Return the areas, the best modality and how sure that is, and systems beside readers."""
+    """Return the areas, the best modality with its probability, and systems beside readers."""
     average, names = study["average_auc"], study[MODALITY].to_numpy().tolist()
     areas = [
         {"name": row[MODALITY], **row}
@@ -146,14 +147,14 @@ def headline(study: xr.Dataset, rows: Any) -> Facts:
 
 
 def _systems(rows: Any) -> list[Facts]:
-    """Return the area of each system, and how likely it is above the readers' average."""
+    """Return each system's area, and the probability that it exceeds the readers' average."""
     out = []
     for row in rows[rows[QUANTITY] == "system_auc"].to_dict("records"):
         here = rows[(rows[QUANTITY] == "system_difference") & (rows[SYSTEM] == row[SYSTEM])]
-        beside = [
-            {"name": one[MODALITY], "chance": one[POSITIVE]} for one in here.to_dict("records")
+        chances = [
+            {"name": gap[MODALITY], "chance": gap[POSITIVE]} for gap in here.to_dict("records")
         ]
-        out.append({"name": row[SYSTEM], **row, "beside": beside})
+        out.append({"name": row[SYSTEM], **row, "beside": chances})
     return out
 
 
@@ -217,12 +218,12 @@ def _of(row: Any, modalities: list[Any]) -> str:
         return f"{name} minus {modality}" if row[QUANTITY].endswith("difference") else name
     if row[QUANTITY].endswith("difference"):
         pair = [row[MODALITY], row[other(MODALITY)]] if row[MODALITY] != "" else modalities
-        return " minus ".join(short(one, _NAME) for one in pair)
+        return " minus ".join(short(side, _NAME) for side in pair)
     return modality
 
 
 def _parts(study: xr.Dataset, rows: Any) -> Iterator[Part]:
-    """Yield the closed sections."""
+    """Yield the collapsed sections."""
     names = study[MODALITY].to_numpy().tolist()
     note, tables = _thresholds_of_systems(study), []
     for measure, title in _OTHERS.items():
@@ -236,7 +237,7 @@ def _parts(study: xr.Dataset, rows: Any) -> Iterator[Part]:
             tables.append(_table(f"table-{measure}", title, rows[here], names, own))
     if tables:
         yield Part("rates", "Sensitivities, specificities and partial areas", Section([], tables))
-    words = _said("spread", _spread(rows))
+    words = _sentences("spread", _spread(rows))
     yield Part("readers", "How do the readers differ?", Section(words, [_readers(study)]))
 
 
@@ -256,25 +257,25 @@ def _thresholds_of_systems(study: xr.Dataset) -> str:
 def _spread(rows: Any) -> Facts:
     """Return the standard deviations between readers, for new readers."""
     known = {row[QUANTITY]: row for row in rows.to_dict("records")}
-    found = {name: known[name] for name in ("reader_sd", "interaction_sd") if name in known}
-    return found and {"interaction_sd": None, **found}
+    spreads = {name: known[name] for name in ("reader_sd", "interaction_sd") if name in known}
+    return spreads and {"interaction_sd": None, **spreads}
 
 
 def _readers(study: xr.Dataset) -> Table:
     """Return each reader's area with each modality."""
     parts = spread(study["auc"])
     rows = []
-    one = study.sizes[MODALITY] == 1
+    has_one_modality = study.sizes[MODALITY] == 1
     for r, reader in enumerate(study[READER].to_numpy().tolist()):
         for m, modality in enumerate(study[MODALITY].to_numpy().tolist()):
             here = {READER: r, MODALITY: m}
             row = {name: float(part.isel(here)) for name, part in parts.items()}
             seen = float(study["observed_auc"].isel(here))
             if np.isfinite(seen):
-                who = [Name(reader)] if one else [Name(reader), Name(modality)]
-                rows.append([*who, share(seen, _DIGITS), interval(row, _DIGITS)])
+                names = [Name(reader)] if has_one_modality else [Name(reader), Name(modality)]
+                rows.append([*names, share(seen, _DIGITS), interval(row, _DIGITS)])
     head = ["Reader", "Observed", f"Interval, {evidence.level()}"]
-    head = head if one else [head[0], "Modality", *head[1:]]
+    head = head if has_one_modality else [head[0], "Modality", *head[1:]]
     note = f"Intervals are for {_intervals(study)['cases']}."
     if study.attrs.get("areas") == "latent":
         note += " Observed areas count equal scores half; intervals are of latent scores."
@@ -284,8 +285,8 @@ def _readers(study: xr.Dataset) -> Table:
 # Trust, and what to do next.
 
 
-def boxes(study: xr.Dataset, found: dict[str, str]) -> list[Box]:
-    """Return what can be checked of a reader study; ``found`` are its `concerns`."""
+def boxes(study: xr.Dataset, warnings: dict[str, str]) -> list[Box]:
+    """Return the checks of a reader study; ``warnings`` are its `concerns`."""
     about = study.attrs
     unit = about["unit"]
     n = int(study["observed_auc"].notnull().sum(READER).min())
@@ -299,18 +300,18 @@ def boxes(study: xr.Dataset, found: dict[str, str]) -> list[Box]:
     if not about["new_readers"]:
         people += "; averages are for these readers only"
     return [
-        _box("Is the truth known?", found.get("truth"), known,
+        _box("Is the truth known?", warnings.get("truth"), known,
              "Fine means: the truth is given as labels, not as a fit. Whether these labels are "
              "right is not checked.",
              "Find out the true labels of cases drawn at random, and repeat the study with these "
              "cases."),
-        _box("Are there enough cases?", found.get("cases"), f"{counts} {unit}.",
+        _box("Are there enough cases?", warnings.get("cases"), f"{counts} {unit}.",
              f"Fine means: at least {FEW_CASES} of both kinds, or areas for these cases only.",
              f"Get more {unit}."),
-        _box("Are there enough readers?", found.get("readers"), f"{people}.",
+        _box("Are there enough readers?", warnings.get("readers"), f"{people}.",
              f"Fine means: {FEW_READERS} or more with each modality, if averages are for new "
              "readers.", "Get more readers."),
-        _box("Do high scores mean positive?", found.get("direction"),
+        _box("Do high scores mean positive?", warnings.get("direction"),
              "No average area is below 1/2 with a probability above .95.",
              "Fine means: the probability of an average area below 1/2 is at most .95 for each "
              "modality.",
@@ -326,15 +327,15 @@ def _box(
     return Box(question, state, concern, rule, remedy)
 
 
-def steps(study: xr.Dataset, found: dict[str, str]) -> list[str]:
+def steps(study: xr.Dataset, warnings: dict[str, str]) -> list[str]:
     """Return the next steps: find out true labels, and plan a further study."""
-    if "direction" in found:
+    if "direction" in warnings:
         return [
             "Check whether high scores mean positive. If not, reverse the scores and repeat "
             "the analysis."
         ]
     out = []
-    if "truth" in found:
+    if "truth" in warnings:
         out.append("Find out the true labels of some cases, drawn at random.")
     if not (study.attrs["new_readers"] and study.attrs["new_cases"]):
         return [*out, "To plan a further study, analyse this one for new readers and new cases."]

@@ -25,10 +25,11 @@ from dissensus.reports.sentences import Name, paragraph, sentences
 from dissensus.reports.sentences import interval as written_interval
 from dissensus.reports.svg import Shown, picture
 from dissensus.reports.tables import Body, Table, between
-from dissensus.statistics._reliability import UNSAID
+from dissensus.statistics._reliability import NO_CONFIDENCE
 from dissensus.wording import (
     coefficient_title,
     counted,
+    left_out,
     number,
     percent,
     probability,
@@ -52,7 +53,7 @@ class Section:
 
 
 class Part(NamedTuple):
-    """A closed section of a page."""
+    """A collapsed section of a page."""
 
     id: str
     title: str
@@ -163,8 +164,7 @@ def accuracy_tables(evaluation: xr.DataTree, facts: Facts) -> list[Table]:
         for row in people[:_PEOPLE]
     ]  # fmt: skip
     head = ["Annotator", "Estimated", _interval_head(), "Majority of the others"]
-    left = len(people) - _PEOPLE
-    note = f"The {_PEOPLE} most accurate; {left:,} more are in accuracy.csv." if left > 0 else ""
+    note = left_out(len(people) - _PEOPLE, "further annotator", "with a lower accuracy")
     title = "Accuracy of annotators"
     return [*out, Table("table-annotators", title, head, [Body(-1, rows)], note)]
 
@@ -193,15 +193,18 @@ def ground_truth_facts(evaluation: xr.DataTree) -> Facts:
         "people": counted(most, "annotator") if fewest == most
         else f"{fewest:,} to {most:,} annotators",
         "reached": float((data["truth_accuracy"] >= attrs["target"]).mean(list(SAMPLE))),
-        "guessing": "" if attrs["confidence"] == UNSAID else " without guessing",
+        "guessing": "" if attrs["confidence"] == NO_CONFIDENCE else " without guessing",
         "accuracy": str(attrs["accuracy"]), "interval": interval_title(),
     }  # fmt: skip
     fitted = evaluation["accuracy"].attrs if evidence.has(evaluation, "accuracy") else {}
     if fitted and str(attrs["accuracy"]) == str(fitted["model"]):
         n, correlation = int(attrs["n_annotators"]), evaluation["accuracy"]["error_correlation"]
+        is_given = bool(fitted["correlation_given"])
+        # Known labels do not change a correlation that is given as a number.
+        is_fixed = is_given and bool(correlation.min() == correlation.max())
         facts |= {
             "correlation": float(correlation.median()), "n_annotators": n,
-            "is_given": int(fitted["correlation_given"]), "n_known": int(fitted["n_known"]),
+            "is_given": is_given, "n_known": 0 if is_fixed else int(fitted["n_known"]),
             "worth": f"{float((n / (1 + (n - 1) * correlation)).median()):.1f}",
         }  # fmt: skip
     return facts
@@ -247,8 +250,8 @@ def ground_truth(evaluation: xr.DataTree, *, page: bool = True) -> Section | Non
 
 _DISTANCES: Final = {
     "nominal": "0 for the same label and 1 for another",
-    "squared": "squared differences",
-    "absolute": "absolute differences",
+    "squared": "the squared difference",
+    "absolute": "the absolute difference",
     "jaccard": "the share of labels that two sets do not have in common",
     "masi": "the MASI distance of sets: 0 for equal sets and 1 for sets without a common label",
     "ranking": "1 minus the average overlap of two rankings",
@@ -434,12 +437,8 @@ def annotator_table(evaluation: xr.DataTree) -> Table | None:
     note, left = "", people["n"][_ROWS:]
     if len(left):
         fewer = left.max() < people["n"].iloc[_ROWS - 1]
-        which = (
-            "annotators with fewer items"
-            if fewer
-            else (f"of {len(people):,} annotators, with fewer items or smaller ratios,")
-        )
-        note = f"{len(left):,} {which} are left out."
+        order = "with fewer items" if fewer else "with fewer items or smaller ratios"
+        note = left_out(len(left), "annotator", order)
     title = "Annotators, each compared with the others"
     return Table("table-taken-out", title, head, [Body(-1, body)], note)
 
@@ -534,5 +533,5 @@ def _accuracy_table(models: list[xr.DataTree]) -> Table:
     level = evidence.level()
     head = ["System", "Mean", f"These items, {level}", f"New items, {level}",
             "Disagreement ignored"]  # fmt: skip
-    title = "How often systems give the right category"
+    title = "How often systems give the most plausible category"
     return Table("table-category-accuracy", title, head, bodies)

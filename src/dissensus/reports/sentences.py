@@ -143,12 +143,12 @@ def listed(names: Sequence[str], limit: int = 6, *, page: bool = False) -> str:
     >>> listed(["a", "b", "c"]), listed(list("abcdefghi"), 2)
     ('a, b and c', 'a, b and 7 more')
     """
-    kept = list(names[:limit])
+    first_names = list(names[:limit])
     if len(names) > limit:
-        kept.append(f"{len(names) - limit} more")
+        first_names.append(f"{len(names) - limit} more")
     text = Markup if page else str
-    start = text(", ").join(kept[:-1])
-    return text(" and ").join([start, kept[-1]]) if start else kept[-1]
+    start = text(", ").join(first_names[:-1])
+    return text(" and ").join([start, first_names[-1]]) if start else first_names[-1]
 
 
 def interval(row: Any, digits: int = 2) -> str:

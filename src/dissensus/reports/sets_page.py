@@ -23,7 +23,7 @@ from dissensus.reports.sections import Part, Section
 from dissensus.reports.sentences import Name, environment, interval, paragraph, sentences
 from dissensus.reports.tables import Body, Table, between
 from dissensus.reports.verdict import Lead
-from dissensus.wording import counted, metric_title, share, short
+from dissensus.wording import counted, left_out, metric_title, share, short
 
 SOURCE: Final = "set_sentences.html"
 FEW: Final = 10
@@ -63,15 +63,15 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             cautions=[
                 *(paragraph(topic, facts, page=True)
                   for topic, facts in trust.more_cautions(checked)),
-                *_said("rare", rare(evaluation)),
+                *_sentences("rare", rare(evaluation)),
             ],
-            steps=_said("steps", steps(evaluation, lead)),
+            steps=_sentences("steps", steps(evaluation, lead)),
             next_table=None,
             opening={
                 "data": sentences("data", opening.data(evaluation), page=True),
                 "intervals": sentences(
                     "intervals", opening.intervals(scopes=has_systems), page=True
-                ) + _said("panel", {"systems": has_systems} | _question(evaluation)),
+                ) + _sentences("panel", {"systems": has_systems} | _question(evaluation)),
             },
             sections=list(_parts(evaluation, values, reason)),
             control={"reference": 0, "wanted": False, "values": []},
@@ -101,7 +101,7 @@ def _question(evaluation: xr.DataTree) -> Facts:
     }  # fmt: skip
 
 
-def _said(topic: str, facts: Facts) -> list[str]:
+def _sentences(topic: str, facts: Facts) -> list[str]:
     return sentences(topic, facts, page=True, source=SOURCE)
 
 
@@ -115,7 +115,7 @@ def _title(evaluation: xr.DataTree, values: xr.Dataset | None) -> str:
 def answers(evaluation: xr.DataTree) -> dict[Any, int]:
     """Return how many answers contain each label; 0 for labels that only systems give."""
     given = answers_with(evaluation["annotations"].to_dataset())
-    return {one: given.get(one, 0) for one in evaluation[LABELS][ELEMENT].to_numpy().tolist()}
+    return {label: given.get(label, 0) for label in evaluation[LABELS][ELEMENT].to_numpy().tolist()}
 
 
 def rare(evaluation: xr.DataTree) -> Facts:
@@ -125,9 +125,9 @@ def rare(evaluation: xr.DataTree) -> Facts:
     return {"names": names, "few": FEW, "macro": has_macro} if names else {}
 
 
-def steps(evaluation: xr.DataTree, found: Lead | None) -> Facts:
-    """Return what to look at: labels that annotators see differently, annotators, and items."""
-    more = trust.items_to_add(evaluation, found)
+def steps(evaluation: xr.DataTree, lead: Lead | None) -> Facts:
+    """Return labels on which annotators disagree, annotators who differ, and items to add."""
+    more = trust.items_to_add(evaluation, lead)
     worst: list[Any] = []
     if ALPHA in evaluation[LABELS]:
         frame, count = summary(evaluation, LABELS), answers(evaluation)
@@ -143,7 +143,7 @@ def steps(evaluation: xr.DataTree, found: Lead | None) -> Facts:
 
 
 def _to_know(evaluation: xr.DataTree) -> int:
-    """Return how many true sets to get; 0 if enough are known, or scores are against a panel."""
+    """Return how many true sets to get; 0 if enough are known or the question is a panel."""
     if not _question(evaluation)["truth"] or not evidence.has(evaluation, "metrics"):
         return 0
     n_items = evaluation["annotations"].sizes[ITEM]
@@ -151,14 +151,14 @@ def _to_know(evaluation: xr.DataTree) -> int:
 
 
 def _parts(evaluation: xr.DataTree, values: xr.Dataset | None, reason: str) -> Iterator[Part]:
-    """Yield the closed sections."""
+    """Yield the collapsed sections."""
     if values is not None:
         made = [tables.metric_table(evaluation, values), tables.better_table(evaluation, values)]
         yield Part("systems", "How do the systems compare?",
-                   Section(_said("metrics", {"point": evaluation.attrs["point_estimate"]}),
+                   Section(_sentences("metrics", {"point": evaluation.attrs["point_estimate"]}),
                            [marked(table, reason) for table in made if table]))  # fmt: skip
     yield Part("labels", "Which labels are hard?", Section(
-        _said("labels", {"alpha": ALPHA in evaluation[LABELS], "systems": values is not None}
+        _sentences("labels", {"alpha": ALPHA in evaluation[LABELS], "systems": values is not None}
               | _question(evaluation)),
         label_tables(evaluation),
     ))  # fmt: skip
@@ -188,7 +188,7 @@ def label_tables(evaluation: xr.DataTree, *, narrow: bool = False) -> list[Table
     head = ["Label", "Answers", "Share of items", f"Interval, {level}"]
     head += ["Alpha", f"Interval, {level}"] * (ALPHA in evaluation[LABELS])
     left = len(count) - len(order)
-    note = f"{counted(left, 'label')} with fewer answers are left out." if left else ""
+    note = left_out(left, "label", "with fewer answers")
     out = [Table("table-labels", "Labels", list(head), [Body(-1, body)], note)]
     if "f1" in evaluation[LABELS]:
         out.append(_f1_table(evaluation, frame[frame["quantity"] == "f1"], order, narrow))
@@ -199,17 +199,16 @@ def _f1_table(evaluation: xr.DataTree, frame: Any, order: list[Any], narrow: boo
     """Return F1 by label: a column for each of the first systems."""
     lead = verdict.lead(evaluation, evidence.numbers(evaluation))
     assert lead is not None  # with systems, one leads
-    systems = lead.systems[: _NARROW if narrow else _SYSTEMS]
+    systems, level = lead.systems[: _NARROW if narrow else _SYSTEMS], evidence.level()
     rows = {(row[ELEMENT], row[SYSTEM]): row for row in frame.to_dict("records")}
     body = []
     for name in order:
         cells = [_cells(rows.get((name, system)), brackets=True) for system in systems]
         body.append([Name(name), *(cell[0] if narrow else " ".join(cell) for cell in cells)])
     left = len(lead.systems) - len(systems)
-    note = "F1 is the mean of the draws" if narrow else "F1 is the mean"
-    note += "." if narrow else f" with its {evidence.level()} interval."
+    note = "Means of F1 over the draws." if narrow else f"Means of F1, with {level} intervals."
     if left:
-        note += f" {counted(left, 'system')} with lower {metric_title(lead.name)} are left out."
+        note += " " + left_out(left, "system", f"with lower {metric_title(lead.name)}")
     heads = [Name(short(name, _HEAD) if narrow else name) for name in systems]
     return Table("table-f1", "F1 of each label", ["Label", *heads], [Body(-1, body)], note)
 

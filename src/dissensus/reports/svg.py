@@ -54,7 +54,7 @@ _NO_DATE: Final = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 @contextmanager
 def _sheet() -> Iterator[None]:
-    """Draw with Matplotlib's defaults, not with the user's settings, in the colours to replace."""
+    """Draw with Matplotlib's defaults, not the user's settings, and with replaceable colours."""
     import matplotlib.pyplot as plt
 
     with mpl.rc_context(), plt.ioff(), warnings.catch_warnings():
@@ -163,7 +163,7 @@ class Shown:
     wide: Markup
     narrow: Markup
     reason: str = ""
-    """Reason not to rely on it."""
+    """Reason not to rely on the figure."""
 
 
 def picture(topic: str, facts: Facts, draw: Callable[..., Any], *, name: str = "") -> Shown:

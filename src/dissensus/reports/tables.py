@@ -13,7 +13,16 @@ from dissensus.evaluation.doubts import DOUBT, MARK, marked, of_metrics
 from dissensus.plots._source import NEW, THESE, sides
 from dissensus.reports import evidence, two_models
 from dissensus.reports.sentences import Name, interval
-from dissensus.wording import capital, metric_title, number, percent, probability, share, short
+from dissensus.wording import (
+    capital,
+    left_out,
+    metric_title,
+    number,
+    percent,
+    probability,
+    share,
+    short,
+)
 
 
 def between(row: Any, digits: int = 2) -> str:
@@ -50,7 +59,7 @@ class Table:
     tinted: bool = False
     """Whether cells are probabilities with a background colour."""
     stacked: bool = False
-    """Whether its rows become blocks on a narrow screen, where its columns have no room."""
+    """Whether rows become blocks on a narrow screen that has no room for the columns."""
     reason: str = ""
     """Reason not to rely on marked numbers, or on all numbers if none is marked."""
 
@@ -89,8 +98,7 @@ def metric_table(evaluation: xr.DataTree, values: xr.Dataset) -> Table:
                 part.isel({RELIABILITY: place}), evidence.digits(part), several=several, truth=truth
             )
             bodies.append(Body(place, rows, _title(str(name), evaluation.attrs.get("positive"))))
-    left = values.sizes[SYSTEM] - _SYSTEMS
-    note = f"{left:,} further systems, with lower means, are left out." if left > 0 else ""
+    note = left_out(values.sizes[SYSTEM] - _SYSTEMS, "further system", "with a worse mean")
     return Table("table-metrics", "Metrics of the systems", head, bodies, note)
 
 
@@ -145,8 +153,7 @@ def models_table(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> Table | 
         order = evidence.ordered(part.isel({two_models.MODEL: 0}))[SYSTEM].to_numpy()[:_SYSTEMS]
         rows = [_model_row(part.sel({SYSTEM: system}), evidence.digits(part)) for system in order]
         bodies.append(Body(-1, rows, capital(metric_title(str(name)))))
-    left = values.sizes[SYSTEM] - _SYSTEMS
-    note = f"{left:,} further systems, with lower means, are left out." if left > 0 else ""
+    note = left_out(values.sizes[SYSTEM] - _SYSTEMS, "further system", "with a worse mean")
     title = "Metrics under both models"
     return Table("table-models", title, [*head, "Intervals"], bodies, note)
 
@@ -179,11 +186,7 @@ def better_table(evaluation: xr.DataTree, values: xr.Dataset) -> Table | None:
         ]
         bodies.append(Body(place, rows))
     left = values.sizes[SYSTEM] - len(order)
-    note = (
-        f"{left:,} further systems, with a lower probability of being best, are left out."
-        if left > 0
-        else ""
-    )
+    note = left_out(left, "further system", "with a lower probability of being best")
     title = f"P(row better than column) in {metric_title(metric)}, on new items"
     return Table("table-better", title, ["", *systems], bodies, note, tinted=True)
 
@@ -191,7 +194,7 @@ def better_table(evaluation: xr.DataTree, values: xr.Dataset) -> Table | None:
 def certainty_tables(evaluation: xr.DataTree) -> list[Table]:
     """Return the shares of items below steps of certainty, for each size of the top set.
 
-    Of numbers there are none.
+    Numbers have no certainties: the list is empty.
     """
     if evidence.is_of_numbers(evaluation):
         return []

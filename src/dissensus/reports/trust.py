@@ -51,22 +51,22 @@ class Box:
 
 
 def boxes(
-    evaluation: xr.DataTree, found: Lead | None, both: Facts, checked: Checked, *,
+    evaluation: xr.DataTree, lead: Lead | None, both: Facts, checked: Checked, *,
     page: bool = False,
 ) -> list[Box]:  # fmt: skip
     """Return whether annotators agree, whether checks pass, and whether the best is settled.
 
     ``both`` are the `two_models.facts`, or nothing with one model.
     """
-    out = [_agreement(evaluation, found), _checks(both, checked, page=page)]
-    return [*out, _settled(evaluation, found)] if found is not None and found.pairs else out
+    out = [_agreement(evaluation, lead), _checks(both, checked, page=page)]
+    return [*out, _settled(evaluation, lead)] if lead is not None and lead.pairs else out
 
 
-def _agreement(evaluation: xr.DataTree, found: Lead | None) -> Box:
+def _agreement(evaluation: xr.DataTree, lead: Lead | None) -> Box:
     question = "Do the annotators agree?"
     rule = f"Fine means: the leading label is uncertain for at most {share(_FEW)} of the items"
     if not opening.has_shared_items(evaluation["annotations"].to_dataset()):
-        return Box(question, "careful", opening.ALONE, "Fine needs items with two annotators.",
+        return Box(question, "careful", opening.ALONE, "Fine requires items with two annotators.",
                    "Have some items labelled by a second annotator.")  # fmt: skip
     if evidence.is_of_numbers(evaluation):
         return _agreement_of_numbers(evaluation, question)
@@ -89,15 +89,15 @@ def _agreement(evaluation: xr.DataTree, found: Lead | None) -> Box:
     if is_fine:
         return Box(question, "fine", reason, rule)
     remedy = "Have the uncertain items labelled by more annotators, or with clearer instructions."
-    if found is not None and found.name == opening.ACCURACY and _all_known(evaluation):
+    if lead is not None and lead.name == opening.ACCURACY and _all_known(evaluation):
         remedy = "The accuracy of systems does not depend on this: all true labels are known."
     return Box(question, "careful", reason, rule, remedy)
 
 
 def _all_known(evaluation: xr.DataTree) -> bool:
     """Return whether the true label of every item is known."""
-    found = evaluation["accuracy"]
-    return bool(found.attrs["n_known"] == found.sizes[ITEM])
+    accuracy = evaluation["accuracy"]
+    return bool(accuracy.attrs["n_known"] == accuracy.sizes[ITEM])
 
 
 def _agreement_of_numbers(evaluation: xr.DataTree, question: str) -> Box:
@@ -125,7 +125,7 @@ def _checks(both: Facts, checked: Checked, *, page: bool) -> Box:
         remedy = "Evaluate again with more draws."
         if "not finite" in kinds:
             remedy = "Evaluate again with more draws, or with another model."
-        return Box(question, "stop", "No: the warning above says which fails.", rule, remedy)
+        return Box(question, "stop", "No: see the warnings above.", rule, remedy)
     if checked.cautions:
         topic, facts = checked.cautions[0]
         *reason, remedy = sentences(topic, facts, page=page)
@@ -141,40 +141,40 @@ def _checks(both: Facts, checked: Checked, *, page: bool) -> Box:
 
 
 def more_cautions(checked: Checked) -> Topics:
-    """Return the cautions that no box has."""
+    """Return the cautions that are not in a box."""
     return checked.cautions[0 if checked.troubles else 1 :]
 
 
-def _settled(evaluation: xr.DataTree, found: Lead) -> Box:
+def _settled(evaluation: xr.DataTree, lead: Lead) -> Box:
     question = "Is the best system settled?"
-    first, plural = found.systems[0], sampled_units(evaluation).plural
+    first, plural = lead.systems[0], sampled_units(evaluation).plural
     rule = f"Fine means: probability {share(SURE)} or more, from {FEW_UNITS} {plural} or more."
-    if found.equal:
-        words = f"{listed(list(map(short, found.equal)))} do equally well."
+    if lead.equal:
+        words = f"{listed(list(map(short, lead.equal)))} do equally well."
         return Box(question, "fine", words, rule)
-    best, degree = found.best[0], "best" if len(found.systems) > 2 else "better"
-    words = f"{short(first)} is the {degree} on new items with probability "
+    best, degree = lead.best[0], "the best" if len(lead.systems) > 2 else "better"
+    words = f"{short(first)} is {degree} on new items with probability "
     words += f"{probability(best)}."
-    if found.few:
+    if lead.few:
         return Box(question, "careful", words, rule, f"Have more {plural} labelled.")
     if best >= SURE:
         return Box(question, "fine", words, rule)
     remedy = f"{FACTOR} times as many {plural} would not settle it: choose the cheaper system."
-    if more := items_to_add(evaluation, found):
+    if more := items_to_add(evaluation, lead):
         remedy = f"About {more} like these would settle it."
     return Box(question, "careful", words, rule, remedy)
 
 
-def items_to_add(evaluation: xr.DataTree, found: Lead | None) -> str:
+def items_to_add(evaluation: xr.DataTree, lead: Lead | None) -> str:
     """Return how many more items, or clusters, settle which system is best.
 
     "" if this is settled, if systems are equal, if ten times as many are too few, and with few
     units, which are too few for an estimate.
     """
-    if found is None or not found.pairs or found.best[0] >= SURE:
+    if lead is None or not lead.pairs or lead.best[0] >= SURE:
         return ""
     units = sampled_units(evaluation)
-    factor = None if found.equal or found.few else more_items(found)
+    factor = None if lead.equal or lead.few else more_items(lead)
     if factor is None:
         return ""
     n = units.n * (factor - 1)
@@ -182,16 +182,16 @@ def items_to_add(evaluation: xr.DataTree, found: Lead | None) -> str:
     return counted(max(int(np.ceil(n / size)) * size, 1), f"more {units.plural[:-1]}")
 
 
-def more_items(found: Lead) -> float | None:
-    """Return by what factor the items must grow to settle which system is best, or None.
+def more_items(lead: Lead) -> float | None:
+    """Return the factor of items that is needed to settle which system is best, or None.
 
-    The variances of this system's differences to others on new items are assumed to be inversely
-    proportional to the number of items: draws of differences are moved towards their means. None
-    if ten times as many items are too few.
+    The variances of the first system's differences to others on new items are assumed to be
+    inversely proportional to the number of items: draws of differences are moved towards their
+    means. None if ten times as many items are too few.
     """
-    first, *others = found.systems
-    draws = found.draws.sel({SCOPE: NEW})
-    gap = found.sign * (draws.sel({SYSTEM: first}, drop=True) - draws.sel({SYSTEM: others}))
+    first, *others = lead.systems
+    draws = lead.draws.sel({SCOPE: NEW})
+    gap = lead.sign * (draws.sel({SYSTEM: first}, drop=True) - draws.sel({SYSTEM: others}))
     mean = gap.mean(SAMPLE)
     for factor in np.geomspace(1.0, FACTOR, _STEPS).tolist():
         if float((mean + (gap - mean) / np.sqrt(factor) > 0).all(SYSTEM).mean()) >= SURE:

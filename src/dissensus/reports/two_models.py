@@ -29,9 +29,9 @@ class Swap(NamedTuple):
     """Two systems that the models order differently."""
 
     first: Any
-    """The better one under the main model."""
+    """The better one under the first model."""
     second: Any
-    """The better one under the companion."""
+    """The better one under the second model."""
     sure: bool
     """Whether each model gives its own order of the systems a probability of at least `SURE`."""
 
@@ -46,8 +46,8 @@ def both(evaluation: xr.DataTree) -> list[xr.Dataset]:
 def pair(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> xr.Dataset:
     """Return the numbers of both models at their references, for the items at hand.
 
-    The sampling of items widens the intervals of both models, and is not a reason for them to
-    differ.
+    Intervals for new items would be wider, but the sampling of items is no difference between
+    models.
     """
     each = []
     for side, values in zip(sides(evaluation), numbers, strict=True):
@@ -109,8 +109,8 @@ def furthest(apart: xr.Dataset) -> list[int]:
     return [int(k) for k in order[:_FURTHEST] if distance[k] > _ROUNDING]
 
 
-def beside(evaluation: xr.DataTree) -> Floats | None:
-    """Return the companion's mean plausibilities in the columns of the main model, if any."""
+def second_model_means(evaluation: xr.DataTree) -> Floats | None:
+    """Return the second model's mean plausibilities in the columns of the first, if any."""
     models = sides(evaluation)
     if len(models) < 2:
         return None
@@ -139,7 +139,7 @@ def onto(mean: xr.DataArray, where: Space) -> Floats:
 
 
 def _leading(mass: Floats, where: Space) -> npt.NDArray[np.int64]:
-    """Return the leading column; a remainder counts by the mass of each of its labels."""
+    """Return the leading column; a remainder counts with the mean mass of its labels."""
     sizes = np.broadcast_to(where.sizes, mass.shape)
     return np.argmax(np.where(sizes > 0, mass / np.maximum(sizes, 1), -1.0), axis=1)
 

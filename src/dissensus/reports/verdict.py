@@ -16,18 +16,18 @@ from dissensus.evaluation.sets import are_sets
 from dissensus.metrics._comparison import compare
 from dissensus.plots._source import NEW, THESE
 from dissensus.reports import average_annotator, checks, evidence
-from dissensus.reports.average_annotator import SURE, Beside
+from dissensus.reports.average_annotator import SURE, AnnotatorComparison
 from dissensus.reports.evidence import Facts
 from dissensus.reports.opening import ACCURACY, ERROR, achieves, is_cut, value_of
 from dissensus.reports.sentences import Name, interval
 from dissensus.reports.tables import Body, Table, between
 from dissensus.sampling.intervals import spread
-from dissensus.wording import capital, metric_title, probability, share
+from dissensus.wording import capital, counted, metric_title, probability, share
 
 LIKELY: Final = 0.8
-"""Probability from which an order is likely; from `SURE` it is settled."""
+"""Minimum probability of a likely order; from `SURE` on, an order is settled."""
 EQUAL: Final = 0.995
-"""Probability of equal values from which two systems count as equal."""
+"""Two systems count as equal if their values are equal with a larger probability."""
 _AGAINST: Final = {
     average_annotator.RATIO: "Discrepancy ratio, {}",
     average_annotator.LABELS: "Against an annotator, {}",
@@ -45,22 +45,22 @@ _ROWS: Final = 12
 
 @dataclass(frozen=True)
 class Lead:
-    """The quantity that leads: the first metric, or accuracy against the one true label."""
+    """The leading metric: the first metric, or accuracy against the one true label."""
 
     name: str
     """Name of the metric, or `ACCURACY`."""
     numbers: xr.Dataset
-    """As `evidence.numbers` of the quantity (scope, system), the best system first."""
+    """As `evidence.numbers` of the metric (scope, system), the best system first."""
     draws: xr.DataArray
     """(chain, draw, scope, system), the best system first."""
     pairs: xr.Dataset
-    """As `dissensus.compare` returns it, with its difference left out; empty for one system."""
+    """The result of `dissensus.compare` without ``difference``; empty for one system."""
     reason: str
-    """Reason not to rely on it; accuracy leads only if there is none."""
-    beside: Beside | None
+    """Reason not to rely on the metric. Accuracy leads only if there is no reason."""
+    comparison: AnnotatorComparison | None
     """The systems compared with an annotator."""
     annotator: xr.DataArray | None
-    """Draws (chain, draw[, scope]) of the average annotator, of the same quantity."""
+    """Draws (chain, draw[, scope]) of the average annotator, of the same metric."""
     few: bool
     """Whether there are too few items, or clusters, to settle anything."""
 
@@ -81,15 +81,15 @@ class Lead:
 
     @property
     def best(self) -> list[float]:
-        """The probability of each system, best first, to be the best on new items."""
+        """The probability that each system, best first, is the best on new items."""
         best = self.pairs["probability_best"].sel({SCOPE: NEW, SYSTEM: self.systems})
-        return [float(one) for one in best.to_numpy()]
+        return [float(chance) for chance in best.to_numpy()]
 
     @property
     def equal(self) -> list[Any]:
         """The systems equal to the first in nearly all draws, if they are the best systems.
 
-        Empty with few items, on which different systems can agree.
+        Empty with few items: on few items, different systems can be equal.
         """
         if self.few:
             return []
@@ -97,11 +97,11 @@ class Lead:
         same = pair.sel({other(SYSTEM): self.systems}).to_numpy() > EQUAL
         if same.sum() < 2 or sum(np.array(self.best)[same]) < SURE:
             return []
-        return [name for name, one in zip(self.systems, same, strict=True) if one]
+        return [name for name, is_equal in zip(self.systems, same, strict=True) if is_equal]
 
 
 def lead(evaluation: xr.DataTree, values: xr.Dataset | None) -> Lead | None:
-    """Return the quantity that leads; None without systems."""
+    """Return the leading metric; None without systems."""
     if values is None:
         return None
     name = str(values[evidence.METRIC].to_numpy()[0])
@@ -119,66 +119,67 @@ def lead(evaluation: xr.DataTree, values: xr.Dataset | None) -> Lead | None:
     elif draws.sizes[SYSTEM] > 1:
         pairs = evaluation["comparison"].to_dataset().sel(at, drop=True)
     order = {SYSTEM: evidence.ordered(numbers.sel({SCOPE: THESE}))[SYSTEM].to_numpy()}
-    beside = average_annotator.beside(evaluation, truth=name == ACCURACY)
+    comparison = average_annotator.annotator_comparison(evaluation, truth=name == ACCURACY)
     own = average_annotator.value(evaluation, name)
     few = checks.are_few(evaluation)
-    return Lead(name, numbers.sel(order), draws.sel(order), pairs, reason, beside, own, few)
+    return Lead(name, numbers.sel(order), draws.sel(order), pairs, reason, comparison, own, few)
 
 
 def _wants_truth(evaluation: xr.DataTree) -> bool:
     """Return whether the question is the true label, and can be answered."""
     data = evidence.group(evaluation, "answers")
-    asked = "accuracy" in data and data.attrs["question"] == TRUTH
-    return asked and not of_answer(evaluation, "accuracy")
+    is_of_truth = "accuracy" in data and data.attrs["question"] == TRUTH
+    return is_of_truth and not of_answer(evaluation, "accuracy")
 
 
 # The verdict.
 
 
-def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
+def headline(evaluation: xr.DataTree, lead: Lead | None) -> Facts:
     """Return the best system, how sure that is, and how it compares with an annotator."""
-    if found is None and are_sets(evaluation["annotations"].to_dataset()):
+    if lead is None and are_sets(evaluation["annotations"].to_dataset()):
         labelled = evaluation["statistics"]["n_annotations"] > 0
         return {"name": "", "width": "", "note": "", "panel": "", "other": None, "uncertain": None,
                 "n_items": int(labelled.sum())}  # fmt: skip
-    if found is None and evidence.is_of_numbers(evaluation):
+    if lead is None and evidence.is_of_numbers(evaluation):
         means = evidence.means_of_items(evaluation)
         width = float((means["upper"] - means["lower"]).median())
         return {"name": "", "n_items": means.sizes[ITEM], "width": share(width), "note": "",
                 "panel": "mean", "other": None, "level": evidence.level()}  # fmt: skip
-    if found is None:
+    if lead is None:
         certainty = evaluation["certainty"].to_dataset()["annotation_certainty"]
         at = {RELIABILITY: evaluation.attrs["reference_reliability"]}
         values = certainty.sel(at).to_numpy()
         return {"name": "", "n_items": len(values), "uncertain": int((values < 0.9).sum()),
                 "width": "", "note": "", "panel": "", "other": None}  # fmt: skip
-    first, *rest = found.systems
-    here, d = found.numbers.isel({SYSTEM: 0}).sel({SCOPE: THESE}), found.digits
-    against = average_annotator.against(found.beside, first)
+    first, *rest = lead.systems
+    here, d = lead.numbers.isel({SYSTEM: 0}).sel({SCOPE: THESE}), lead.digits
+    against = average_annotator.against(lead.comparison, first)
     against["from"] = ""
-    if found.few and against["beside"]:
+    if lead.few and against["beside"]:
         units = checks.sampled_units(evaluation)
         against |= {"beside": "open", "from": units.counted(units.n)}
     facts: Facts = {
-        "name": first, "second": "", "n_systems": len(found.systems), "state": "", "equal": [],
+        "name": first, "second": "", "n_systems": len(lead.systems), "state": "", "equal": [],
         "achieves": achieves(
-            found.name, share(float(here["mean"]), d), cut=is_cut(evaluation),
+            lead.name, share(float(here["mean"]), d), cut=is_cut(evaluation),
             truth=evaluation.attrs.get("question") == TRUTH,
         ),
         "these": interval(here, d), "level": evidence.level(), "note": _note(evaluation),
-        "panel": _panel(evaluation, found.name),
+        "panel": _panel(evaluation, lead.name),
         "other": _other_first(evaluation), **against,
     }  # fmt: skip
     if rest:
-        best = found.best
+        best = lead.best
         facts |= {
-            "second": rest[0], "state": _state(best[0], few=found.few),
+            "second": rest[0], "state": _state(best[0], has_few_items=lead.few),
             "best": best[0],
             "either": sum(best[:2]) >= SURE,
             "second_value": value_of(
-                found.name, share(float(found.numbers["mean"].sel({SCOPE: THESE})[1]), d)
+                lead.name, share(float(lead.numbers["mean"].sel({SCOPE: THESE})[1]), d),
+                cut=is_cut(evaluation),
             ),
-            "equal": found.equal,
+            "equal": lead.equal,
         }  # fmt: skip
     return facts
 
@@ -193,72 +194,73 @@ def _panel(evaluation: xr.DataTree, name: str) -> str:
 
 
 def _note(evaluation: xr.DataTree) -> str:
-    """Return why agreement with a panel leads where the true label was asked for."""
+    """Return why agreement with a panel leads although the question is the true label."""
     data = evidence.group(evaluation, "answers")
     if _wants_truth(evaluation):
         return ""
     if data.attrs.get("notes"):
         return str(data.attrs["notes"])
-    doubt = of_answer(evaluation, "accuracy") if "accuracy" in data else ""
-    if not doubt or data.attrs["question"] != TRUTH:
+    warning = of_answer(evaluation, "accuracy") if "accuracy" in data else ""
+    if not warning or data.attrs["question"] != TRUTH:
         return ""
-    return f"Accuracy against the one true label is not reliable ({doubt}): {PANEL_LEADS}."
+    return f"Accuracy against the one true label is not reliable ({warning}): {PANEL_LEADS}."
 
 
 def _other_first(evaluation: xr.DataTree) -> Facts | None:
-    """Return which system is first by agreement with the panel, if accuracy has another first."""
+    """Return the first system by agreement with the panel, if accuracy has another first."""
     if not _wants_truth(evaluation):
         return None
     data = evidence.group(evaluation, "answers")
     panel, own = (data[name].mean(SAMPLE) for name in ("panel_agreement", "accuracy"))
-    first, leader = (one.idxmax(SYSTEM).item() for one in (panel, own))
+    first, leader = (shares.idxmax(SYSTEM).item() for shares in (panel, own))
     if first == leader:
         return None
     values = [share(float(panel.sel({SYSTEM: name}))) for name in (first, leader)]
     return {"name": first, "shares": values}
 
 
-def _state(p: float, *, few: bool) -> str:
-    """Return how sure an order is; of few items it is never sure."""
-    return "sure" if p >= SURE and not few else "likely" if p >= LIKELY else "open"
+def _state(p: float, *, has_few_items: bool) -> str:
+    """Return how certain an order is; from few items it is never "sure"."""
+    return "sure" if p >= SURE and not has_few_items else "likely" if p >= LIKELY else "open"
 
 
-def table(evaluation: xr.DataTree, found: Lead | None) -> Table | None:
-    """Return the systems with intervals, and compared with an annotator, who has a row too."""
-    if found is None:
+def table(evaluation: xr.DataTree, lead: Lead | None) -> Table | None:
+    """Return systems with intervals and a comparison with an annotator, who also has a row."""
+    if lead is None:
         return None
-    level, d = evidence.level(), found.digits
-    known = bool(found.numbers["truth"].sel({SCOPE: THESE}).notnull().any())
+    level, d = evidence.level(), lead.digits
+    known = bool(lead.numbers["truth"].sel({SCOPE: THESE}).notnull().any())
     head = ["System", "Mean", f"These items, {level}", f"New items, {level}"]
-    head += ["P(best)"] * bool(found.pairs)
-    head += [_AGAINST[found.beside.by].format(level)] if found.beside else []
+    head += ["P(best)"] * bool(lead.pairs)
+    head += [_AGAINST[lead.comparison.by].format(level)] if lead.comparison else []
     head += ["Truth"] * known
-    bodies = [Body(-1, [_row(found, name, known=known) for name in found.systems[:_ROWS]])]
-    if found.annotator is not None:
-        own: list[Any] = [Name(ANNOTATOR_ROW), *average_annotator.row(found.annotator, d)]
+    bodies = [Body(-1, [_row(lead, name, known=known) for name in lead.systems[:_ROWS]])]
+    if lead.annotator is not None:
+        own: list[Any] = [Name(ANNOTATOR_ROW), *average_annotator.row(lead.annotator, d)]
         bodies.append(Body(-1, [own + [""] * (len(head) - len(own))]))
-    left = len(found.systems) - _ROWS
-    notes = [f"{left:,} more in a table below." if left > 0 else "",
-             average_annotator.note(found.beside) if found.beside else "",
-             _OWN[found.name] if found.annotator is not None else ""]  # fmt: skip
-    title = _heading(found.name, cut=is_cut(evaluation))
+    left = len(lead.systems) - _ROWS
+    more = f"{counted(left, 'more system')} {'is' if left == 1 else 'are'} in a table below."
+    notes = [more if left > 0 else "",
+             average_annotator.note(lead.comparison) if lead.comparison else "",
+             _OWN[lead.name] if lead.annotator is not None else ""]  # fmt: skip
+    title = _heading(lead.name, cut=is_cut(evaluation))
     note = " ".join(filter(None, notes))
     return Table("table-verdict", title, head, bodies, note, stacked=True)
 
 
-def _row(found: Lead, name: Any, *, known: bool) -> list[Any]:
-    these, new = (found.numbers.sel({SYSTEM: name, SCOPE: scope}) for scope in (THESE, NEW))
-    d = found.digits
+def _row(lead: Lead, name: Any, *, known: bool) -> list[Any]:
+    these, new = (lead.numbers.sel({SYSTEM: name, SCOPE: scope}) for scope in (THESE, NEW))
+    d = lead.digits
     row: list[Any] = [Name(name), share(float(these["mean"]), d)]
     row += [
-        between({part: one[part].item() for part in ("lower", "upper", DOUBT)}, d)
-        for one in (these, new)
+        between({part: numbers[part].item() for part in ("lower", "upper", DOUBT)}, d)
+        for numbers in (these, new)
     ]
-    if found.pairs:
-        best = found.pairs["probability_best"].sel({SYSTEM: name, SCOPE: NEW})
+    if lead.pairs:
+        best = lead.pairs["probability_best"].sel({SYSTEM: name, SCOPE: NEW})
         row.append(probability(float(best)))
-    if found.beside:
-        row.append(average_annotator.against(found.beside, name).get("interval", "n/a"))
+    if lead.comparison:
+        row.append(average_annotator.against(lead.comparison, name).get("interval", "n/a"))
     return row + [share(float(these["truth"]), d)] * known
 
 

@@ -17,8 +17,8 @@ from dissensus.evaluation.votes import (
     CHECK,
     COMPARISON,
     LEADERBOARD,
-    doubt_of_groups,
     misfit,
+    unconnected_reason,
 )
 from dissensus.reports import evidence
 from dissensus.reports.evidence import Facts
@@ -26,7 +26,7 @@ from dissensus.reports.sentences import Name, interval, sentences
 from dissensus.reports.tables import Body, Table, between
 from dissensus.reports.verdict import LIKELY
 from dissensus.sampling.intervals import spread
-from dissensus.wording import counted, percent, probability, share
+from dissensus.wording import counted, left_out, percent, probability, share
 
 SOURCE: Final = "vote_sentences.html"
 _ROWS: Final = 20
@@ -38,22 +38,22 @@ _RANDOM: Final = 0.5
 """A voter whose sharpness is below this with probability `SURE` votes nearly at random."""
 
 
-def said(topic: str, facts: Facts, *, page: bool = False) -> list[str]:
+def vote_sentences(topic: str, facts: Facts, *, page: bool = False) -> list[str]:
     """Return the sentences of a topic about votes."""
     return sentences(topic, facts, page=page, source=SOURCE)
 
 
-def doubt(evaluation: xr.DataTree) -> str:
-    """Return why chains are too short to rely on win rates, or ""."""
-    shared = doubt_of_groups(evaluation)
+def chain_warning(evaluation: xr.DataTree) -> str:
+    """Return the reason not to rely on win rates because chains are too short, or ""."""
+    shared = unconnected_reason(evaluation)
     return reasons(
         text.removesuffix(shared).removesuffix("; ") for text in summary(evaluation)[DOUBT]
     )
 
 
 def unreliable(evaluation: xr.DataTree, *, page: bool = False) -> list[str]:
-    """Return the warning in front of a verdict that rests on short chains."""
-    why = doubt(evaluation)
+    """Return the warning about win rates from chains that are too short, if they are."""
+    why = chain_warning(evaluation)
     return sentences("unreliable", {"reason": why} if why else {}, page=page)
 
 
@@ -107,7 +107,7 @@ def _groups(evaluation: xr.DataTree) -> list[Facts]:
     """
     board, out = evaluation[LEADERBOARD].to_dataset(), []
     values = board[board.attrs["order"]].transpose(*SAMPLE, SYSTEM)
-    for n in range(int(board["group"].max()) + 1 if doubt_of_groups(evaluation) else 0):
+    for n in range(int(board["group"].max()) + 1 if unconnected_reason(evaluation) else 0):
         own = values[..., (board["group"] == n).to_numpy()]
         best = np.bincount(own.argmax(SYSTEM).to_numpy().ravel(), minlength=own.sizes[SYSTEM])
         first = int(best.argmax())
@@ -128,7 +128,7 @@ def _in_order(evaluation: xr.DataTree, rows: Any) -> list[Any]:
 
 
 def intervals(evaluation: xr.DataTree) -> Facts:
-    """Return the kind of the intervals, and the prompts for which win rates are."""
+    """Return the kind of the intervals, and the prompts to which win rates refer."""
     votes = evaluation["annotations"]
     n = votes.sizes.get(ITEM, 0)
     verdicts = "predictions" in evaluation.children
@@ -151,13 +151,15 @@ def table(evaluation: xr.DataTree, most: int = _ROWS, name: str = "table-verdict
         for row in rows[:most].to_dict("records")
     ]  # fmt: skip
     left = len(rows) - len(body)
-    note = f"{counted(left, 'system')} with {_less(evaluation)}: see below." if left else ""
+    verb = "is" if left == 1 else "are"
+    note = f"{counted(left, 'system')} with {_less(evaluation)} {verb} in a table below."
+    note = note if left else ""
     return Table(name, "Leaderboard", list(head), [Body(-1, body)], note, stacked=True,
                  reason=reasons(rows[DOUBT]))  # fmt: skip
 
 
 def _less(evaluation: xr.DataTree) -> str:
-    """Return in words how the systems left out differ from the systems above."""
+    """Return how the systems that a table leaves out differ from those that it has."""
     by_strength = evaluation[LEADERBOARD].attrs["order"] == "strength"
     return "less strength" if by_strength else "lower win rates"
 
@@ -170,21 +172,21 @@ def _ranks(row: Any) -> str:
 def better_table(evaluation: xr.DataTree) -> Table:
     """Return the probability that the system of a row is better than that of a column."""
     names = summary(evaluation)[SYSTEM].tolist()
-    kept = names[:_MATRIX]
+    shown = names[:_MATRIX]
     pairs = evaluation[COMPARISON].to_dataset()["probability_better"]
-    matrix = pairs.sel({SYSTEM: kept, other(SYSTEM): kept}).to_numpy()
+    matrix = pairs.sel({SYSTEM: shown, other(SYSTEM): shown}).to_numpy()
     rows = [
-        [Name(name), *("" if i == j else float(matrix[i, j]) for j in range(len(kept)))]
-        for i, name in enumerate(kept)
+        [Name(name), *("" if i == j else float(matrix[i, j]) for j in range(len(shown)))]
+        for i, name in enumerate(shown)
     ]
-    left = len(names) - len(kept)
-    note = f"{counted(left, 'system')} with {_less(evaluation)} are left out." if left else ""
-    return Table("table-better", "P(row better than column)", ["", *map(Name, kept)],
+    left = len(names) - len(shown)
+    note = left_out(left, "system", f"with {_less(evaluation)}")
+    return Table("table-better", "P(row better than column)", ["", *map(Name, shown)],
                  [Body(-1, rows)], note, tinted=True)  # fmt: skip
 
 
 def check_table(evaluation: xr.DataTree) -> Table:
-    """Return the pairs whose shares of votes won are the farthest from what the model expects."""
+    """Return the pairs whose shares of votes won differ most from what the model expects."""
     data = evaluation[CHECK].to_dataset()
     _, distance = misfit(evaluation)
     parts = spread(data["replicated"])
@@ -197,7 +199,7 @@ def check_table(evaluation: xr.DataTree) -> Table:
                      f"{int(here['votes']):,}", share(float(here["observed"])),
                      interval(row)])  # fmt: skip
     left = data.sizes[PAIR] - len(rows)
-    note = f"{counted(left, 'pair')} nearer to what the model expects are left out." if left else ""
+    note = left_out(left, "pair", "nearer to the model's expectation")
     head = ["System", "Against", "Votes", "Share won", f"Replicated, {evidence.level()}"]
     return Table("table-check", "Shares of votes won, the least expected first", list(head),
                  [Body(-1, rows)], note)  # fmt: skip
@@ -216,7 +218,7 @@ def voter_table(evaluation: xr.DataTree) -> Table | None:
         row = {part: float(values[place]) for part, values in parts.items()}
         rows.append([Name(names[place]), f"{count[place]:,}", share(row["mean"]), interval(row)])
     left = len(names) - len(rows)
-    note = f"{counted(left, 'voter')} with fewer votes are left out." if left else ""
+    note = left_out(left, "voter", "with fewer votes")
     head = ["Voter", "Votes", "Sharpness (1: typical)", f"Interval, {evidence.level()}"]
     return Table("table-voters", "Voters", list(head), [Body(-1, rows)], note)
 
@@ -233,16 +235,16 @@ def judge(evaluation: xr.DataTree) -> Facts:
         float(evaluation[group]["strength"].sel({SYSTEM: known}).var(SAMPLE).mean())
         for group in (LEADERBOARD, ALONE)
     )
-    board, said = evaluation[LEADERBOARD].to_dataset(), _by_verdicts(evaluation)
+    board, verdict_shares = evaluation[LEADERBOARD].to_dataset(), _by_verdicts(evaluation)
     parts = spread(board["win_rate"])
-    names = said[SYSTEM].to_numpy()
+    names = verdict_shares[SYSTEM].to_numpy()
     n = evaluation["annotations"].sizes[VOTE]
     worth = (alone / now - 1) * n
     size = 10 ** max(int(np.floor(np.log10(max(worth, 1)))) - 1, 0)  # two digits
     return {
         "judges": _judges(evaluation), "votes": n, "worth": int(round(worth / size) * size),
-        "favoured": names[(said > parts["upper"]).to_numpy()].tolist(),
-        "disfavoured": names[(said < parts["lower"]).to_numpy()].tolist(),
+        "favoured": names[(verdict_shares > parts["upper"]).to_numpy()].tolist(),
+        "disfavoured": names[(verdict_shares < parts["lower"]).to_numpy()].tolist(),
     }  # fmt: skip
 
 
@@ -263,12 +265,12 @@ def judge_table(evaluation: xr.DataTree) -> Table | None:
         return None
     rows = summary(evaluation).set_index(SYSTEM)
     alone = spread(evaluation[ALONE].to_dataset()["win_rate"].reindex({SYSTEM: rows.index}))
-    said = _by_verdicts(evaluation)
+    verdict_shares = _by_verdicts(evaluation)
     body = []
     for name in rows.index[:_ROWS]:
         before = {part: float(values.sel({SYSTEM: name})) for part, values in alone.items()}
         body.append([Name(name), interval(rows.loc[name]), interval(before),
-                     share(float(said.sel({SYSTEM: name})))])  # fmt: skip
+                     share(float(verdict_shares.sel({SYSTEM: name})))])  # fmt: skip
     head = ["System", f"Win rate, {evidence.level()}", "From votes alone", "By the verdicts"]
     note = "By the verdicts: the share of its judged pairs that a system wins, a tie as half."
     return Table("table-judge", "Win rates with and without verdicts", list(head),
@@ -279,8 +281,8 @@ def judge_table(evaluation: xr.DataTree) -> Table | None:
 
 
 def next_facts(evaluation: xr.DataTree) -> Facts:
-    """Return the pairs that votes settle soonest, and voters to ask."""
-    if doubt(evaluation):
+    """Return the pairs whose order the fewest votes settle, and voters to ask."""
+    if chain_warning(evaluation):
         return {"unreliable": True}
     pairs = next_votes(evaluation)
     votes = evaluation["annotations"].to_dataset()
@@ -310,9 +312,9 @@ def _rounded(n: float) -> str:
 
 
 def next_table(evaluation: xr.DataTree) -> Table | None:
-    """Return all neighbours whose order is open, and how many votes settle it."""
+    """Return all neighbours whose order is not settled, and how many votes settle it."""
     pairs = next_votes(evaluation)
-    if len(pairs) <= _STEPS or doubt(evaluation):
+    if len(pairs) <= _STEPS or chain_warning(evaluation):
         return None
     most = _MANY * evaluation["annotations"].sizes[VOTE]
     rows = [
@@ -321,7 +323,7 @@ def next_table(evaluation: xr.DataTree) -> Table | None:
         for row in pairs[:_ROWS].to_dict("records")
     ]  # fmt: skip
     left = len(pairs) - len(rows)
-    note = f"{counted(left, 'pair')} that need more votes are left out." if left else ""
+    note = left_out(left, "pair", "with more votes needed")
     head = ["System", "Against", "P(better)", "Votes so far", "More votes, about"]
     return Table("table-next", "Votes that would settle the order of neighbours", list(head),
                  [Body(-1, rows)], note)  # fmt: skip

@@ -26,16 +26,16 @@ from dissensus.reports.sections import Part, Section, means_of
 from dissensus.reports.sentences import environment, interval, joined
 from dissensus.reports.svg import Shown, picture
 from dissensus.reports.trust import Box
-from dissensus.reports.votes import doubt, said
+from dissensus.reports.votes import chain_warning, vote_sentences
 from dissensus.sampling import convergence
 from dissensus.sampling.intervals import spread
 from dissensus.wording import capital, counted, share, short
 
 _LIMIT: Final = 0.05
 _Z: Final = 1.645
-"""Standard errors above an even share that chance exceeds with probability .05."""
+"""One-sided 5 % limit of a standard normal distribution."""
 _MOST: Final = 0.5
-"""Share of the votes above which a leaderboard is mostly that of one voter."""
+"""Maximum share of the votes by one voter, for the state "fine"."""
 _PICTURE: Final = 30
 """Maximum number of systems in the picture."""
 
@@ -44,7 +44,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
     """Return the page as text."""
     data = evaluation["annotations"].to_dataset()
     checked = boxes(evaluation, page=True)
-    doubts = votes.unreliable(evaluation, page=True)
+    warnings = votes.unreliable(evaluation, page=True)
     return (
         environment(page=True)
         .get_template("sections.html")
@@ -52,16 +52,16 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             **frame(),
             title=title or _title(data),
             troubles=[],
-            verdict=doubts + said("headline", votes.headline(evaluation), page=True),
+            verdict=warnings + vote_sentences("headline", votes.headline(evaluation), page=True),
             lead_picture=_picture(evaluation),
             lead_table=votes.table(evaluation),
             boxes=checked,
             cautions=[],
-            steps=said("next", votes.next_facts(evaluation), page=True),
+            steps=vote_sentences("next", votes.next_facts(evaluation), page=True),
             next_table=votes.next_table(evaluation),
             opening={
-                "data": said("data", votes.data(evaluation), page=True),
-                "intervals": said("intervals", votes.intervals(evaluation), page=True),
+                "data": vote_sentences("data", votes.data(evaluation), page=True),
+                "intervals": vote_sentences("intervals", votes.intervals(evaluation), page=True),
             },
             sections=list(_parts(evaluation)),
             control={"reference": -1, "wanted": False, "values": []},
@@ -80,19 +80,19 @@ def _title(data: xr.Dataset) -> str:
 
 
 def _parts(evaluation: xr.DataTree) -> Any:
-    """Yield the closed sections."""
+    """Yield the collapsed sections."""
     n = evaluation[LEADERBOARD].sizes[SYSTEM]
     whole = votes.table(evaluation, n, "table-leaderboard")
     if len(whole.bodies[0].rows) > len(votes.table(evaluation).bodies[0].rows):
         yield Part("leaderboard", "All systems", Section([], [whole]))
     judge = votes.judge_table(evaluation)
     if judge is not None:
-        words = said("judge", votes.judge(evaluation), page=True)
+        words = vote_sentences("judge", votes.judge(evaluation), page=True)
         yield Part("judge", "What do the verdicts add, and whom do they favour?",
                    Section(words, [judge]))  # fmt: skip
     yield Part("better", "Which systems are better than which?",
                Section([], [votes.better_table(evaluation)]))  # fmt: skip
-    fit = said("fit", fit_facts(evaluation), page=True)
+    fit = vote_sentences("fit", fit_facts(evaluation), page=True)
     yield Part("fit", "Do the votes fit the model, pair by pair?",
                Section(fit, [votes.check_table(evaluation)]))  # fmt: skip
     voters = votes.voter_table(evaluation)
@@ -114,7 +114,7 @@ def _picture(evaluation: xr.DataTree) -> Shown:
 
 
 def boxes(evaluation: xr.DataTree, *, page: bool = False) -> list[Box]:
-    """Return what can be checked of a leaderboard."""
+    """Return the checks of a leaderboard."""
     return [_chains(evaluation), _fit(evaluation, page=page), _voters(evaluation),
             _connected(evaluation)]  # fmt: skip
 
@@ -126,7 +126,7 @@ def _chains(evaluation: xr.DataTree) -> Box:
     rows = summary(evaluation)
     attrs = evaluation["posterior"].attrs
     remedy = capital(f"{convergence.advice(attrs, int(evaluation.attrs['draws']))}.")
-    if why := doubt(evaluation):
+    if why := chain_warning(evaluation):
         return Box(question, "stop", f"No, for win rates: {why}.", rule, remedy)
     least = f"Win rates have {rows['ess_bulk'].min():,.0f} effective draws or more"
     if why := of_group(evaluation, "posterior"):
@@ -141,7 +141,7 @@ def _fit(evaluation: xr.DataTree, *, page: bool) -> Box:
     state = "fine" if facts["p"] >= _LIMIT else "careful"
     remedy = "Report the shares of such pairs (below) beside the leaderboard"
     remedy += ": no order of systems describes a cycle." if facts["third"] else "."
-    reason = joined(said("fit", facts, page=page), page=page)
+    reason = joined(vote_sentences("fit", facts, page=page), page=page)
     return Box("Do the votes fit the model?", state, reason, f"Fine means: p {share(_LIMIT)} or "
                "more.", remedy if state != "fine" else "")  # fmt: skip
 

@@ -1,8 +1,8 @@
 """Fits of annotations in chunks: Dask arrays, whose blocks of items are sampled when needed.
 
 A model whose items are independent given the data draws each item from a separate stream of random
-numbers. A fit of some items therefore gives the same draws as the fit of all, and only the blocks
-that are needed are computed.
+numbers. A fit of some items therefore gives the same draws as a fit of all items, and only the
+blocks that are needed are computed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dissensus.data.chunks import Frame, Rows, by_item, is_chunked, item_edges
 from dissensus.data.plausibility import widened
 from dissensus.data.predictions import Features
 from dissensus.dims import ANNOTATION, CANDIDATE, CHAIN, DRAW, ITEM
-from dissensus.errors import ArgumentError, ConvergenceWarning, Said, held_back, warn_caller
+from dissensus.errors import ArgumentError, ConvergenceWarning, HeldWarning, held_back, warn_caller
 from dissensus.kernels.random import generator
 from dissensus.kernels.rowwise import in_one_thread
 from dissensus.kernels.types import Array
@@ -50,8 +50,8 @@ _TIMES: Final = 4
 """Memory that a metric may need, as a multiple of that of the draws."""
 
 
-_SAID: Final[set[tuple[str, str]]] = set()
-"""Warnings of this process: the fit and the text."""
+_WARNED: Final[set[tuple[str, str]]] = set()
+"""Warnings that this process has given: the name of the fit, and the text."""
 
 
 class Block(NamedTuple):
@@ -63,7 +63,7 @@ class Block(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What the fits of all blocks have in common."""
+    """Inputs that the fits of all blocks share."""
 
     fit: Fit
     frame: Frame
@@ -92,19 +92,19 @@ class Task(NamedTuple):
 def run(task: Task, rows: Rows, items: Array, block: Block) -> dict[Any, Array]:
     """Fit a block, and return its variables."""
     _require_room(task.bytes_each * len(items))
-    with held_back() as said, in_one_thread():
+    with held_back() as messages, in_one_thread():
         fit = task.fitted(rows.read(), items, block)
     if task.for_draws:
-        _warn(task.name, said)
+        _warn(task.name, messages)
     out: dict[Any, Array] = {
         CHAINS: np.array([fit.attrs.get(name, np.nan) for name, _ in CHAINS], dtype=np.float64)
     }
     for group, node in fit.children.items():
-        for name, one in node.variables.items():
-            if CANDIDATE in one.dims:
-                one = widened(str(name), one, task.width)
-            values = one.to_numpy()
-            out[group, str(name)] = values if ITEM in one.dims else values[None]
+        for name, variable in node.variables.items():
+            if CANDIDATE in variable.dims:
+                variable = widened(str(name), variable, task.width)
+            values = variable.to_numpy()
+            out[group, str(name)] = values if ITEM in variable.dims else values[None]
     return out
 
 
@@ -113,19 +113,19 @@ def of_chains(block: dict[Any, Array], number: int) -> Array:
     return block[CHAINS][number : number + 1]
 
 
-def _warn(name: str, said: list[Said]) -> None:
-    """Repeat the warnings of a block's fit, on the machine that requested it."""
+def _warn(name: str, messages: list[HeldWarning]) -> None:
+    """Give the warnings of a block's fit on the machine that requested the block."""
     warn: Callable[..., None] = warn_caller
     if "distributed" in sys.modules:
         import distributed
 
         warn = distributed.warn
-    for text, category in said:
+    for text, category in messages:
         # All blocks give the same text, shown once for each fit and process. Python's own filter
         # is not enough: it is reset whenever a library catches warnings.
         words = _POOR if category is ConvergenceWarning else text
-        if (name, words) not in _SAID:
-            _SAID.add((name, words))
+        if (name, words) not in _WARNED:
+            _WARNED.add((name, words))
             warn(words, category)
 
 
@@ -168,7 +168,7 @@ _DATA: Final = ("observed_data", "constant_data")
 _FEWEST: Final = {"draws": 1, "chains": 1, "tune": 0}
 
 _WHOLE: Final = ("log_likelihood", "posterior_predictive", "checkpoint")
-"""Results of all items at once, in memory."""
+"""Arguments whose results need all items in memory at once."""
 
 
 class Settled(NamedTuple):
@@ -184,13 +184,13 @@ class Settled(NamedTuple):
 
 
 def settled_prior(
-    prior: LearnedPrior, name: str, labels: Array, said: Features, prefix: str = ""
+    prior: LearnedPrior, name: str, labels: Array, item_features: Features, prefix: str = ""
 ) -> Settled:
-    """Return results that come from a learned prior; it replaces the argument ``name``."""
-    drawn = prior.draws(labels, said)
+    """Return the results of a learned prior, which replaces the argument ``name`` of the fits."""
+    drawn = prior.draws(labels, item_features)
     density = xr.DataArray(prior.log_density, dims=(CHAIN, DRAW))
     return Settled(
-        {name: prior._replace(told=False)}, diagnosed_parameters(drawn, prefix),
+        {name: prior._replace(stored=False)}, diagnosed_parameters(drawn, prefix),
         {"posterior": drawn, "sample_stats": {"lp": density}},
     )  # fmt: skip
 
@@ -213,13 +213,13 @@ def by_chunks(settle: Settle | None = None, whole: Callable[..., bool] | None = 
             )
             if together or not is_chunked(annotations) or (whole and whole(**settings)):
                 return fit(annotations, **settings)
-            every = signature(fit).bind(annotations, **settings)
-            every.apply_defaults()
-            settings = every.kwargs
+            bound = signature(fit).bind(annotations, **settings)
+            bound.apply_defaults()
+            settings = bound.kwargs
             annotations = by_item(annotations)
-            found = Settled({}, {}) if settle is None else settle(annotations, settings)
-            lazy = _Lazy(fitted, annotations, settings | found.settings, found.width)
-            return lazy.tree(found)
+            settled = Settled({}, {}) if settle is None else settle(annotations, settings)
+            lazy = _Lazy(fitted, annotations, settings | settled.settings, settled.width)
+            return lazy.tree(settled)
 
         return fitted
 
@@ -227,7 +227,7 @@ def by_chunks(settle: Settle | None = None, whole: Callable[..., bool] | None = 
 
 
 class _Variable(NamedTuple):
-    """A variable of a fit, without its numbers of items, chains and draws."""
+    """A variable of a fit; ``like`` has other numbers of items, chains and draws."""
 
     group: str
     name: str
@@ -251,7 +251,7 @@ class _Lazy:
         self.probe = self._probe(rng)
         chains, draws = arguments.sample_shape(settings["draws"], settings["chains"])
         self.sizes = {CHAIN: chains, DRAW: draws, ITEM: len(self.items)}
-        if any(CANDIDATE in one.like.dims for one in self.variables()):
+        if any(CANDIDATE in variable.like.dims for variable in self.variables()):
             self.sizes[CANDIDATE] = width or _width(self.rows, frame)
         width, each = self.sizes.get(CANDIDATE, 0), self._bytes_each()
         self.task = self.task._replace(width=width, bytes_each=each)
@@ -280,56 +280,60 @@ class _Lazy:
     def variables(self) -> list[_Variable]:
         """Return the variables of a fit by item, or as sums over items."""
         return [
-            _Variable(group, str(name), one, name in node.coords)
+            _Variable(group, str(name), variable, name in node.coords)
             for group, node in self.probe.children.items()
-            for name, one in node.variables.items()
-            if name not in node.indexes and ANNOTATION not in one.dims
+            for name, variable in node.variables.items()
+            if name not in node.indexes and ANNOTATION not in variable.dims
         ]
 
-    def _size(self, one: _Variable, dim: Any) -> int:
-        return self.sizes.get(dim, one.like.sizes[dim])
+    def _size(self, variable: _Variable, dim: Any) -> int:
+        return self.sizes.get(dim, variable.like.sizes[dim])
 
     def _bytes_each(self) -> int:
         """Return the memory of an item's draws."""
         return sum(
-            8 * math.prod(self._size(one, dim) for dim in one.like.dims if dim != ITEM)
-            for one in self.variables()
-            if {CHAIN, ITEM} <= set(one.like.dims)
+            8 * math.prod(self._size(variable, dim) for dim in variable.like.dims if dim != ITEM)
+            for variable in self.variables()
+            if {CHAIN, ITEM} <= set(variable.like.dims)
         )
 
     def tree(self, settled: Settled) -> xr.DataTree:
-        """Combine the arrays with the results that are the same for all."""
-        said = settled.attrs
+        """Combine the arrays with the results that are the same for all chunks."""
+        attrs = settled.attrs
         drawn = self._blocks(self.task)
         name = f"{self.task.name}-data"
-        few = self.task._replace(settings=self._few(), name=name, bytes_each=0, for_draws=False)
-        data = self._blocks(few)
+        data_task = self.task._replace(
+            settings=self._few(), name=name, bytes_each=0, for_draws=False
+        )
+        data = self._blocks(data_task)
         groups: dict[str, xr.Dataset] = {}
         for group, node in self.probe.children.items():
             named = {str(d): node[str(d)].variable for d in node.indexes if d not in self.sizes}
             counted = {dim: np.arange(self.sizes[dim]) for dim in (CHAIN, DRAW) if dim in node.dims}
             items = {ITEM: self.items} if ITEM in node.dims else {}
             groups[group] = xr.Dataset(
-                coords={**named, **counted, **items}, attrs=node.attrs | said
+                coords={**named, **counted, **items}, attrs=node.attrs | attrs
             )
-        for one in self.variables():
-            graph = data if one.group in _DATA else drawn
-            array = (one.like.dims, self._array(one, *graph), one.like.attrs)
-            if one.is_coordinate:
-                groups[one.group] = groups[one.group].assign_coords({one.name: array})
+        for variable in self.variables():
+            graph = data if variable.group in _DATA else drawn
+            array = (variable.like.dims, self._array(variable, *graph), variable.like.attrs)
+            if variable.is_coordinate:
+                groups[variable.group] = groups[variable.group].assign_coords(
+                    {variable.name: array}
+                )
             else:
-                groups[one.group][one.name] = array
-        if self.probe.attrs["inference"] != EXACT and "n_items_poor" not in said:
+                groups[variable.group][variable.name] = array
+        if self.probe.attrs["inference"] != EXACT and "n_items_poor" not in attrs:
             for number, (name, reduced) in enumerate(CHAINS):
                 groups["sample_stats"][name] = ((), self._of_chains(number, reduced, *drawn))
         for group, whole in settled.groups.items():
             groups[group] = groups[group].merge(whole)
         tree = xr.DataTree.from_dict(groups)
-        tree.attrs.update(self.probe.attrs | said)
+        tree.attrs.update(self.probe.attrs | attrs)
         return tree
 
     def _blocks(self, task: Task) -> tuple[str, Any]:
-        """Return a task for each block, which fits its items."""
+        """Return a graph with one task for each block, which fits the items of the block."""
         from dask.highlevelgraph import HighLevelGraph
 
         name = task.name
@@ -341,24 +345,24 @@ class _Lazy:
             layer[name, number] = (run, f"{name}-of", chunks[block.chunk], items, block)
         return name, HighLevelGraph.from_collections(name, layer)
 
-    def _array(self, one: _Variable, name: str, graph: Any) -> Any:
-        """Return a variable as an array, block by block; where it has no items, their sum."""
+    def _array(self, variable: _Variable, name: str, graph: Any) -> Any:
+        """Return a variable as an array of blocks; without items, as the sum over blocks."""
         import dask.array as da
         from dask.highlevelgraph import HighLevelGraph
 
-        dims = one.like.dims if ITEM in one.like.dims else (ITEM, *one.like.dims)
-        key = f"{name}-{one.group}-{one.name}"
+        dims = variable.like.dims if ITEM in variable.like.dims else (ITEM, *variable.like.dims)
+        key = f"{name}-{variable.group}-{variable.name}"
         layer = {
             (key, *(number if dim == ITEM else 0 for dim in dims)): (
-                getitem, (name, number), (one.group, one.name)
+                getitem, (name, number), (variable.group, variable.name)
             )
             for number in range(len(self.blocks))
         }  # fmt: skip
-        summed = ITEM not in one.like.dims
+        summed = ITEM not in variable.like.dims
         counts = tuple(1 if summed else block.high - block.low for block in self.blocks)
-        chunks = tuple(counts if dim == ITEM else (self._size(one, dim),) for dim in dims)
+        chunks = tuple(counts if dim == ITEM else (self._size(variable, dim),) for dim in dims)
         whole = HighLevelGraph({**graph.layers, key: layer}, {**graph.dependencies, key: {name}})
-        out = da.Array(whole, key, chunks=chunks, dtype=one.like.dtype)
+        out = da.Array(whole, key, chunks=chunks, dtype=variable.like.dtype)
         return out.sum(axis=0) if summed else out
 
     def _of_chains(self, number: int, reduced: Any, name: str, graph: Any) -> Any:

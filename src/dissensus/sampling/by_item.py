@@ -27,16 +27,16 @@ def dirichlet_draws(
     theta = np.empty((*size, *parameters.shape))
 
     def draw_lot(chain: int, low: int, high: int) -> Floats:
-        here = (chain, slice(None), slice(low, high))
+        lot = (chain, slice(None), slice(low, high))
         return dirichlet.draw_dirichlet(
-            parameters[low:high], keys[chain, low:high], size[1], theta[here]
+            parameters[low:high], keys[chain, low:high], size[1], theta[lot]
         ).log_density
 
     return theta, np.sum(by_lots(draw_lot, size[0], len(items)), axis=1)
 
 
 def _part(value: Any, chain: int, draws: int, items: slice) -> Any:
-    """Return a prior's parameter of some items in one chain."""
+    """Return a prior's parameter in one chain, for a slice of items."""
     if np.ndim(value) == 0:
         return value
     return value[chain, :draws, items if value.shape[-1] > 1 else slice(None)]
@@ -55,13 +55,13 @@ def normal_draws(
     mean, variance = np.empty((2, *size, len(items)))
 
     def draw_lot(chain: int, low: int, high: int) -> Floats:
-        here = (chain, slice(None), slice(low, high))
+        lot = (chain, slice(None), slice(low, high))
         known = normal.Moments(*(values[low:high] for values in data))
         of_chain = [_part(value, chain, size[1], slice(low, high)) for value in prior]
         posterior = normal.update(normal.NormalGamma(*of_chain), known)
         shape = np.broadcast_shapes(*(value.shape for value in posterior))
         part = normal.NormalGamma(*(np.broadcast_to(value, shape) for value in posterior))
-        normal.draw(part, keys[chain, low:high], mean[here], variance[here])
-        return np.sum(normal.log_density(part, mean[here], variance[here]), axis=1)
+        normal.draw(part, keys[chain, low:high], mean[lot], variance[lot])
+        return np.sum(normal.log_density(part, mean[lot], variance[lot]), axis=1)
 
     return mean, variance, np.sum(by_lots(draw_lot, size[0], len(items)), axis=1)

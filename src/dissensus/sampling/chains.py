@@ -34,7 +34,7 @@ def mapped[Job, Result](
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
 
         def results() -> Iterator[Result]:
-            # A generator, so that jobs begin after the bar: it shows the compilation.
+            # A generator, so that jobs begin after the bar, which shows the compilation.
             yield from pool.map(work, jobs)
 
         try:
@@ -68,7 +68,7 @@ def swept(
 
     Chains have room for all draws; their traces are cut to the draws made. After an interruption
     the current lot is finished in all chains, so that they are of one length and no thread is left
-    behind. A second Ctrl-C does not wait for that. Without draws, and within
+    behind. A second Ctrl-C does not wait for that. If there are no draws yet, or within
     `interruption.all_or_nothing`, a KeyboardInterrupt is raised.
     """
     progress = None if checkpoint is None else Progress(runs, checkpoint, -tune)
@@ -106,7 +106,7 @@ def swept(
 
 
 class _Chains:
-    """Chains, and the progress of each, even if an interruption falls between two chains."""
+    """Chains, and the progress of each: an interruption can come between two chains."""
 
     def __init__(self, runs: Sequence[Chain], first: int) -> None:
         self.runs = runs
@@ -134,12 +134,12 @@ class _Chains:
 
 
 def _stopped(first: int, draws: int, tune: int, progress: Progress | None) -> KeyboardInterrupt:
-    """Return the interruption during the lot that begins with this sweep."""
-    kept = "" if progress is None else progress.checkpoint.in_words
+    """Return the KeyboardInterrupt for the lot that begins with sweep ``first``."""
+    suffix = "" if progress is None else progress.checkpoint.in_words
     if first < 0:
         done = f"after {max(first + tune, 0):,} of {tune:,} sweeps of the warm-up"
-        return before_any_draw(done, kept)
-    return KeyboardInterrupt(f"Interrupted after {first:,} of {draws:,} draws{kept}")
+        return before_any_draw(done, suffix)
+    return KeyboardInterrupt(f"Interrupted after {first:,} of {draws:,} draws{suffix}")
 
 
 def _lots(n: int, first: int) -> list[tuple[int, int]]:
@@ -148,14 +148,14 @@ def _lots(n: int, first: int) -> list[tuple[int, int]]:
     return [(first + low, high - low) for low, high in pairwise(edges)]
 
 
-def first_draws(trace: Any, asked: int, drawn: int) -> Any:
+def first_draws(trace: Any, requested: int, drawn: int) -> Any:
     """Return the trace of the draws that were made, out of one with room for those requested.
 
     The draw is the first dim, except of ``truth_mean``, a mean over the requested draws.
     """
-    if drawn == asked:
+    if drawn == requested:
         return trace
     parts = {name: values[:drawn] for name, values in trace._asdict().items()}
     if "truth_mean" in parts:
-        parts["truth_mean"] = trace.truth_mean * (asked / drawn)
+        parts["truth_mean"] = trace.truth_mean * (requested / drawn)
     return trace._replace(**parts)

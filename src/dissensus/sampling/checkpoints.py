@@ -48,12 +48,12 @@ class Checkpoint:
 
     @property
     def random_seed(self) -> Any:
-        """The seed of the fit, given or drawn at its begin."""
+        """The seed of the fit, given or drawn when the store was created."""
         return self.belongs_to["random_seed"]
 
     @property
     def in_words(self) -> str:
-        """The message of an interruption."""
+        """The end of the message of an interruption."""
         return f"; the finished part is saved in {self.path}: fit again with checkpoint= to resume"
 
     def begin(self, fingerprint: str) -> None:
@@ -96,14 +96,14 @@ class Checkpoint:
         """Return arrays of a part; they must have the names, shapes and types of ``like``."""
         try:
             group = _zarr().open_group(self.path / _PARTS / part, mode="r", zarr_format=3)
-            found = {name: np.asarray(group[name][:]) for name in like}
-            for name, one in like.items():
-                if (found[name].shape, found[name].dtype) != (one.shape, one.dtype):
+            arrays = {name: np.asarray(group[name][:]) for name in like}
+            for name, expected in like.items():
+                if (arrays[name].shape, arrays[name].dtype) != (expected.shape, expected.dtype):
                     raise ValueError(name)
                 # Zarr reads zeros for a chunk without a file, without an error.
                 if group[name].nchunks_initialized != group[name].nchunks:
                     raise ValueError(f"{name} lacks chunks")
-            return found
+            return arrays
         except (OSError, ValueError, KeyError, TypeError) as problem:
             raise FormatError(
                 str(self.path), where=f"part {part}", expected="arrays as they were written",
@@ -140,19 +140,19 @@ class Checkpoint:
             return
         # A new name: after Ctrl-C Zarr may still be writing to the last one.
         self._written += 1
-        beside = self.path / f".part-{self._written}"
+        temporary = self.path / f".part-{self._written}"
         try:
-            group = _zarr().create_group(beside, zarr_format=3)
+            group = _zarr().create_group(temporary, zarr_format=3)
             for name, values in arrays.items():
-                # Draws do not compress: a checksum only. Chunks of zeros are written, too, as they
-                # could otherwise not be distinguished from missing ones.
+                # Draws hardly compress, so that only a checksum is added. Chunks of zeros are
+                # written too: otherwise they could not be distinguished from missing chunks.
                 group.create_array(name, data=np.ascontiguousarray(values),
                                    compressors=(Crc32cCodec(),),
                                    config={"write_empty_chunks": True})  # fmt: skip
-            _settle_all(beside)
-            beside.replace(place)
+            _settle_all(temporary)
+            temporary.replace(place)
         except OSError:  # repeated attempts must not fill the disk
-            shutil.rmtree(beside, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)
             raise
 
 
@@ -302,7 +302,7 @@ class Progress:
     def _write(self, reached: int) -> None:
         before = self._name(self.reached)
         parts = self._rows(max(self.reached, 0), max(reached, 0)) | self._means()
-        arrays = {name: np.stack(one) for name, one in parts.items()}
+        arrays = {name: np.stack(by_chain) for name, by_chain in parts.items()}
         if self.checkpoint.save(self._name(reached), arrays | {_STATE: self._state()}):
             self.checkpoint.forget(before, [_STATE, _MEAN])
             self.reached = reached
@@ -313,15 +313,15 @@ class Progress:
 
     def _state(self) -> Array:
         """Return the many small arrays of the chains as one row of bytes."""
-        return np.concatenate([np.ascontiguousarray(one).view(np.uint8).ravel()
-                               for one in self.held])  # fmt: skip
+        return np.concatenate([np.ascontiguousarray(array).view(np.uint8).ravel()
+                               for array in self.held])  # fmt: skip
 
     def _rows(self, first: int, last: int) -> dict[str, list[Array]]:
         """Return draws `first` to `last` - 1 of each variable that is kept, one array a chain."""
-        each = [chain.trace._asdict() for chain in self.chains]
+        traces = [chain.trace._asdict() for chain in self.chains]
         return {
-            name: [one[name][first:last] for one in each]
-            for name, values in each[0].items()
+            name: [trace[name][first:last] for trace in traces]
+            for name, values in traces[0].items()
             if name != _MEAN and values[first:last].size
         }
 
@@ -338,11 +338,13 @@ class Progress:
             into = self._rows(max(reached, 0), max(last, 0))
             if part == parts[-1]:
                 into |= self._means()
-            like = {name: np.broadcast_to(to[0], (len(to), *to[0].shape)) for name, to in
-                    into.items()}  # fmt: skip
+            like = {
+                name: np.broadcast_to(targets[0], (len(targets), *targets[0].shape))
+                for name, targets in into.items()
+            }
             for name, values in self.checkpoint.load(part, like).items():
-                for to, one in zip(into[name], values, strict=True):
-                    to[...] = one
+                for target, stored in zip(into[name], values, strict=True):
+                    target[...] = stored
             reached = last
         if parts:
             now = self._state()
@@ -351,10 +353,10 @@ class Progress:
 
     def _put(self, state: Array) -> None:
         start = 0
-        for one in self.held:
-            part = state[start : start + one.nbytes]
-            one[...] = part.view(one.dtype).reshape(one.shape)
-            start += one.nbytes
+        for array in self.held:
+            part = state[start : start + array.nbytes]
+            array[...] = part.view(array.dtype).reshape(array.shape)
+            start += array.nbytes
 
 
 def _held(chains: Iterable[Chain]) -> list[Array]:
@@ -363,8 +365,8 @@ def _held(chains: Iterable[Chain]) -> list[Array]:
     for chain in chains:
         for name, value in vars(chain).items():
             if name != "trace":
-                found = (x for x in pieces(value) if isinstance(x, np.ndarray))
-                out |= {id(x): x for x in found if x.flags.writeable and x.dtype.kind in "biuf"}
+                arrays = (x for x in pieces(value) if isinstance(x, np.ndarray))
+                out |= {id(x): x for x in arrays if x.flags.writeable and x.dtype.kind in "biuf"}
     return list(out.values())
 
 

@@ -38,13 +38,13 @@ ATTRIBUTES: Final = (
 )  # fmt: skip
 """Names of the attributes of `diagnosed`; a single chain has no r-hat."""
 OF_PRIOR: Final = "prior_"
-"""Prefix of these names for a learned prior, in fits that also judge items."""
+"""Prefix of these names for a learned prior, in fits that also diagnose items."""
 
 
 def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[str, Any]:
     """Summarise r-hat and effective sample size over items, and warn of poor ones.
 
-    An item is judged by its worst number along other dims; draws without ``dim`` are one number.
+    The diagnostics of an item are the worst along other dims; draws without ``dim`` are one item.
     Returns the attributes `ATTRIBUTES`, prefixed; none with fewer than 100 draws a chain. Numbers
     that are constant over all chains count as converged. The ConvergenceWarning names the items
     with fewer than 100 effective draws (bulk or tail), an r-hat above 1.05, a constant chain while
@@ -60,12 +60,12 @@ def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[st
     worst = [_worst(lot, dim) for lot in lots]
     each = _Each(*(np.concatenate(part) for part in zip(*worst, strict=True)))
     names = draws[dim].to_numpy()
-    found, poor = _summarised(each, names, several=draws.sizes[CHAIN] > 1)
-    if found["n_items_poor"]:
+    attrs, poor = _summarised(each, names, several=draws.sizes[CHAIN] > 1)
+    if attrs["n_items_poor"]:
         words = f"{len(names[poor])} of {len(names)} {dim}s ({shown(list(names[poor]))})"
-        what = words if draws.name is None else f"the {draws.name} of {words}"
-        _warn(found, f"the {draws.name}" if alone else what, draws.sizes[DRAW])
-    return {f"{prefix}{name}": value for name, value in found.items()}
+        subject = words if draws.name is None else f"the {draws.name} of {words}"
+        _warn(attrs, f"the {draws.name}" if alone else subject, draws.sizes[DRAW])
+    return {f"{prefix}{name}": value for name, value in attrs.items()}
 
 
 class _Each(NamedTuple):
@@ -82,7 +82,7 @@ class _Each(NamedTuple):
 
 def _summarised(each: _Each, names: Any, *, several: bool) -> tuple[dict[str, Any], Any]:
     """Return the attributes, and which items are poor; r-hat needs ``several`` chains."""
-    found: dict[str, Any] = {
+    attrs: dict[str, Any] = {
         "ess_bulk_min": float(each.bulk.min()),
         "ess_bulk_median": float(np.median(each.bulk)),
         "ess_bulk_min_item": str(names[each.bulk.argmin()]),
@@ -92,21 +92,21 @@ def _summarised(each: _Each, names: Any, *, several: bool) -> tuple[dict[str, An
     }
     poor = (each.bulk < ESS) | (each.tail < ESS) | (each.stuck > 0) | (each.undefined > 0)
     if several:
-        found["r_hat_max"] = float(each.r_hat.max())
-        found["r_hat_max_item"] = str(names[each.r_hat.argmax()])
+        attrs["r_hat_max"] = float(each.r_hat.max())
+        attrs["r_hat_max_item"] = str(names[each.r_hat.argmax()])
         poor |= each.r_hat > R_HAT
-    return found | {"n_items_poor": int(poor.sum())}, poor
+    return attrs | {"n_items_poor": int(poor.sum())}, poor
 
 
 def diagnosed_parameters(posterior: Mapping[str, xr.DataArray], prefix: str = "") -> dict[str, Any]:
-    """Judge the chains by all parameters at once, and warn if they are poor.
+    """Diagnose the chains by all parameters at once, and warn if they are poor.
 
     Numbers that are NaN in all draws are left out. Returns attributes as `diagnosed` does.
     """
     parts = []
     for name, draws in posterior.items():
         flat = draws.to_numpy().reshape(*draws.shape[:2], -1)
-        names = [name] if draws.ndim == 2 else [f"{name}[{one}]" for one in _places(draws)]
+        names = [name] if draws.ndim == 2 else [f"{name}[{place}]" for place in _places(draws)]
         parts.append(
             xr.DataArray(flat, dims=(CHAIN, DRAW, "parameter"), coords={"parameter": names})
         )
@@ -117,7 +117,7 @@ def diagnosed_parameters(posterior: Mapping[str, xr.DataArray], prefix: str = ""
 def _places(draws: xr.DataArray) -> list[str]:
     names = [draws[dim].to_numpy() for dim in draws.dims[2:]]
     return [
-        ", ".join(str(one[k]) for one, k in zip(names, place, strict=True))
+        ", ".join(str(coordinates[k]) for coordinates, k in zip(names, place, strict=True))
         for place in np.ndindex(*draws.shape[2:])
     ]
 
@@ -141,7 +141,7 @@ def _worst(draws: xr.DataArray, dim: str) -> _Each:
     apart = np.where(undefined, np.inf, np.where(constant, 1.0, apart))
     stuck = _stuck(draws).to_numpy().ravel() & ~undefined
     of_item: list[Array] = [
-        one.reshape(n_items, -1) for one in (bulk, tail, apart, stuck, undefined)
+        diagnostic.reshape(n_items, -1) for diagnostic in (bulk, tail, apart, stuck, undefined)
     ]
     return _Each(of_item[0].min(axis=1), of_item[1].min(axis=1), of_item[2].max(axis=1),
                  of_item[3].any(axis=1), of_item[4].any(axis=1))  # fmt: skip
@@ -167,30 +167,32 @@ def _stuck(draws: xr.DataArray) -> xr.DataArray:
     return still & ((moves > _MOVING).any(CHAIN) | ((moves == 0).all(CHAIN) & apart))
 
 
-def least(found: Mapping[Any, Any]) -> float:
+def least(attrs: Mapping[Any, Any]) -> float:
     """Return the smallest effective sample size, in the bulk or the tails."""
-    return float(min(found["ess_bulk_min"], found.get("ess_tail_min", np.inf)))
+    return float(min(attrs["ess_bulk_min"], attrs.get("ess_tail_min", np.inf)))
 
 
-def doubt(attrs: Mapping[Any, Any], whose: str = "") -> str:
+def warning(attrs: Mapping[Any, Any], suffix: str = "") -> str:
     """Return in a few words why the chains of a fit are poor; "" if they are not.
 
-    ``whose`` follows "chains", such as " of the learned prior".
+    ``suffix`` follows "chains", such as " of the learned prior".
     """
-    found = {name: attrs[name] for name in ATTRIBUTES if name in attrs}
-    if not int(found.get("n_items_poor", 0)):
+    chain_attrs = {name: attrs[name] for name in ATTRIBUTES if name in attrs}
+    if not int(chain_attrs.get("n_items_poor", 0)):
         return ""
-    if int(found.get("n_items_undefined", 0)):
+    if int(chain_attrs.get("n_items_undefined", 0)):
         return "draws that are not numbers"
     reasons = []
-    if "ess_bulk_min" in found:
-        reasons.append(f"{found['ess_bulk_min']:.0f} effective draws")
-    if _thin_tails(found):
-        reasons.append(f"{found['ess_tail_min']:.0f} in the tails")
-    if "r_hat_max" in found:
-        reasons.append(f"r-hat {found['r_hat_max']:.2f}")
+    if "ess_bulk_min" in chain_attrs:
+        reasons.append(f"{chain_attrs['ess_bulk_min']:.0f} effective draws")
+    if _thin_tails(chain_attrs):
+        reasons.append(f"{chain_attrs['ess_tail_min']:.0f} in the tails")
+    if "r_hat_max" in chain_attrs:
+        reasons.append(f"r-hat {chain_attrs['r_hat_max']:.2f}")
     why = (
-        "a chain stands still" if int(found.get("n_items_stuck", 0)) else f"chains{whose} too short"
+        "a chain stands still"
+        if int(chain_attrs.get("n_items_stuck", 0))
+        else f"chains{suffix} too short"
     )
     return f"{why}: {', '.join(reasons)}" if reasons else why
 
@@ -204,16 +206,20 @@ def longer(attrs: Mapping[Any, Any]) -> int:
     >>> longer(poor), longer(poor | {"n_items_stuck": 1}), longer(poor | {"n_items_poor": 0})
     (3, 1, 1)
     """
-    found = {name: attrs[name] for name in ATTRIBUTES if name in attrs}
-    helpless = found.get("n_items_undefined", 0) or found.get("n_items_stuck", 0)
-    if helpless or found.get("r_hat_max", 1.0) > APART or not found.get("n_items_poor", 0):
+    chain_attrs = {name: attrs[name] for name in ATTRIBUTES if name in attrs}
+    helpless = chain_attrs.get("n_items_undefined", 0) or chain_attrs.get("n_items_stuck", 0)
+    if (
+        helpless
+        or chain_attrs.get("r_hat_max", 1.0) > APART
+        or not chain_attrs.get("n_items_poor", 0)
+    ):
         return 1
-    return max(2, _wanted(found))
+    return max(2, _needed_factor(chain_attrs))
 
 
-def _wanted(found: Mapping[Any, Any]) -> int:
+def _needed_factor(attrs: Mapping[Any, Any]) -> int:
     """Return the factor that gives twice the effective draws needed."""
-    return math.ceil(2 * ESS / max(least(found), 1.0))
+    return math.ceil(2 * ESS / max(least(attrs), 1.0))
 
 
 def few_draws(draws: int, chains: int, *, markov: bool) -> str:
@@ -229,46 +235,46 @@ def few_draws(draws: int, chains: int, *, markov: bool) -> str:
     return f"only {draws * chains} draws" if draws * chains < ESS else ""
 
 
-def advice(found: Mapping[Any, Any], draws: int) -> str:
+def advice(attrs: Mapping[Any, Any], draws: int) -> str:
     """Return what to do about chains that are too short, given a fit's attributes and draws.
 
     >>> advice({"n_items_poor": 1, "ess_bulk_min": 200.0}, 1000)
     'ask for more draws (draws=4000)'
     """
-    if found.get("n_items_undefined"):
+    if attrs.get("n_items_undefined"):
         return (
             "some draws are not finite. Do not use this fit; check for extreme values in the data "
             "or very wide priors, and report the problem"
         )
-    if found.get("n_items_stuck"):
+    if attrs.get("n_items_stuck"):
         return (
             "a chain stands still, and more draws do not help. Fit again with another "
             "random_seed, or a longer warm-up (tune=2000). If a chain stands still again, leave "
             "it out"
         )
-    if found.get("r_hat_max", 1.0) > APART:
+    if attrs.get("r_hat_max", 1.0) > APART:
         return (
             "the chains seem to have settled in different places, and more draws do not help. "
             "Compare them chain by chain (fit['posterior'].mean('draw')), and try a simpler model"
         )
-    times = max(4, _wanted(found)) if "ess_bulk_min" in found else 4
+    times = max(4, _needed_factor(attrs)) if "ess_bulk_min" in attrs else 4
     return f"ask for more draws (draws={times * draws})"
 
 
-def _warn(found: dict[str, Any], what: str, draws: int) -> None:
-    r_hat = f", r-hat up to {found['r_hat_max']:.2f}" if "r_hat_max" in found else ""
-    tails = f" ({found['ess_tail_min']:.0f} in the tails)" if _thin_tails(found) else ""
+def _warn(attrs: dict[str, Any], subject: str, draws: int) -> None:
+    r_hat = f", r-hat up to {attrs['r_hat_max']:.2f}" if "r_hat_max" in attrs else ""
+    tails = f" ({attrs['ess_tail_min']:.0f} in the tails)" if _thin_tails(attrs) else ""
     warn_caller(
-        f"The chains have not run long enough for {what}: as few as "
-        f"{found['ess_bulk_min']:.0f} effective draws{tails}{r_hat}. Do not trust such intervals; "
-        f"{advice(found, draws)}.",
+        f"The chains have not run long enough for {subject}: as few as "
+        f"{attrs['ess_bulk_min']:.0f} effective draws{tails}{r_hat}. Do not trust such intervals; "
+        f"{advice(attrs, draws)}.",
         ConvergenceWarning,
     )
 
 
-def _thin_tails(found: Mapping[str, Any]) -> bool:
+def _thin_tails(attrs: Mapping[str, Any]) -> bool:
     """Return whether the tails are poor and worse than the bulk."""
-    return bool(found.get("ess_tail_min", np.inf) < min(ESS, found.get("ess_bulk_min", np.inf)))
+    return bool(attrs.get("ess_tail_min", np.inf) < min(ESS, attrs.get("ess_bulk_min", np.inf)))
 
 
 def divergences(sample_stats: Mapping[str, xr.DataArray]) -> dict[str, Any]:

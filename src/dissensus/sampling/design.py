@@ -59,20 +59,20 @@ def islands(item: Ints, annotator: Ints, n_annotators: int) -> Ints:
 
     Groups are numbered from 0, the largest first; -1 is for annotators without labels.
     """
-    of = np.full(n_annotators, -1, dtype=np.int64)
+    island = np.full(n_annotators, -1, dtype=np.int64)
     if not len(item):
-        return of
+        return island
     n = n_annotators + int(item.max()) + 1
     links = coo_array((np.ones(len(item)), (annotator, n_annotators + item)), shape=(n, n))
     group = connected_components(links, directed=False)[1][:n_annotators]
-    there = np.unique(annotator)
+    present = np.unique(annotator)
     _, first, code, size = np.unique(
-        group[there], return_index=True, return_inverse=True, return_counts=True
+        group[present], return_index=True, return_inverse=True, return_counts=True
     )
     place = np.empty(len(size), dtype=np.int64)
     place[np.lexsort((first, -size))] = np.arange(len(size))
-    of[there] = place[code]
-    return of
+    island[present] = place[code]
+    return island
 
 
 def listed_islands(group: Ints, names: Array) -> str:
@@ -100,12 +100,10 @@ def anchored(item: Ints, annotator: Ints, n_annotators: int, known: Ints | None 
     If errors are spread evenly, the agreement of two annotators beyond chance is the product of
     their skills. Annotators who share an item are linked. In a group whose links form no cycle of
     odd length, the products leave one factor free: skills on one side can grow while skills on the
-    other side shrink. Three labels of an item form such a cycle, and so do two labels by the same
-    annotator (a cycle of length one).
+    other side shrink. Three labels of an item form such a cycle, and so do two labels of an item by
+    the same annotator (a cycle of length one).
 
     ``known`` are codes of annotators whose skill is known from other data.
-
-    The first two share an item; the next three form a cycle; the last labelled an item twice.
     """
     order = np.lexsort((annotator, item))
     i, a = item[order], annotator[order]
@@ -113,17 +111,18 @@ def anchored(item: Ints, annotator: Ints, n_annotators: int, known: Ints | None 
     ends = [(a[:-k][same], a[k:][same]) for k in (1, 2) for same in [i[k:] == i[:-k]]]
     if known is not None:
         ends.append((known, known))
-    one, two = (np.concatenate(side).astype(np.int64) for side in zip(*ends, strict=True))
+    first, second = (np.concatenate(side).astype(np.int64) for side in zip(*ends, strict=True))
     # Each annotator is a node on both sides; links cross over, and odd cycles join the two nodes.
     n = n_annotators
     links = coo_array(
-        (np.ones(2 * len(one)), (np.r_[one, n + one], np.r_[n + two, two])), shape=(2 * n, 2 * n)
+        (np.ones(2 * len(first)), (np.r_[first, n + first], np.r_[n + second, second])),
+        shape=(2 * n, 2 * n),
     )
     side = connected_components(links, directed=False)[1]
     return np.asarray(side[:n] == side[n:])
 
 
-def two_sided(group: Ints, told: Flags, names: Array) -> str:
+def two_sided(group: Ints, is_anchored: Flags, names: Array) -> str:
     """Return a warning of annotators whose accuracies are identified by products only, or "".
 
     >>> names = np.array(["a", "b", "c"])
@@ -131,7 +130,7 @@ def two_sided(group: Ints, told: Flags, names: Array) -> str:
     "Annotators share items only two at a time ('a', 'b'): the"
     """
     size = np.bincount(group[group >= 0], minlength=1)
-    loose = (group >= 0) & ~told & (size[np.maximum(group, 0)] > 1)
+    loose = (group >= 0) & ~is_anchored & (size[np.maximum(group, 0)] > 1)
     if not loose.any():
         return ""
     _, code = np.unique(group[loose], return_inverse=True)
@@ -155,8 +154,9 @@ def near_guessing(accuracy: xr.DataArray, n_labels: int) -> dict[str, Any]:
     """Return the share of draws near guessing, and warn of annotators below chance.
 
     The attribute ``near_guessing`` is the share of draws in which the mean accuracy is at most a
-    twentieth of the way from chance to 1. A `DesignWarning` is given if it is above .1 (more draws
-    do not help), and a warning of annotators below chance with a probability above .95.
+    twentieth of the way from chance to 1. If it is above .1, a `DesignWarning` is given, as more
+    draws do not help. If not, a warning names annotators who are below chance with a probability
+    above .95.
     """
     chance = 1.0 / n_labels
     mean = accuracy.mean(ANNOTATOR) if ANNOTATOR in accuracy.dims else accuracy
@@ -183,10 +183,10 @@ def near_guessing(accuracy: xr.DataArray, n_labels: int) -> dict[str, Any]:
     return {"near_guessing": share}
 
 
-def doubt(attrs: Mapping[Any, Any]) -> str:
+def warning(attrs: Mapping[Any, Any]) -> str:
     """Return in a few words that annotators may be guessing, or "".
 
-    >>> doubt({"near_guessing": 0.31}), doubt({"near_guessing": 0.0}), doubt({})
+    >>> warning({"near_guessing": 0.31}), warning({"near_guessing": 0.0}), warning({})
     ('annotators may be guessing (31% of the draws)', '', '')
     """
     share = float(attrs.get("near_guessing", 0.0))

@@ -31,7 +31,7 @@ from dissensus.sampling.interruption import all_or_nothing as all_or_nothing
 from dissensus.sampling.interruption import before_any_draw, noticing, shortfall, wants_all
 
 REPEATED: Final = "repeated_labels"
-"""Attribute of a fit that does not store annotators: some gave an item several labels."""
+"""Attribute of fits that do not store annotators: 1 if one of them gave an item several labels."""
 EXACT = "exact: independent draws from the posterior in closed form, no MCMC, no warm-up"
 
 
@@ -80,8 +80,8 @@ def begun(
 
     ``fit`` identifies the fit, as `checkpoints.opened` takes it.
     """
-    kept = opened(checkpoint, random_seed=random_seed, **fit)
-    return kept, generator(random_seed if kept is None else kept.random_seed, "fit")
+    store = opened(checkpoint, random_seed=random_seed, **fit)
+    return store, generator(random_seed if store is None else store.random_seed, "fit")
 
 
 def stream_seed(rng: np.random.Generator) -> int:
@@ -99,11 +99,11 @@ def fitted(
     hyper: Mapping[str, Any],
     inference: str = EXACT,
     diagnostics: Mapping[str, Any] | None = None,
-    asked: tuple[int, int] | None = None,
+    requested: tuple[int, int] | None = None,
 ) -> xr.DataTree:
     """Return a fit as a DataTree in ArviZ's schema, with attributes on how it was made.
 
-    ``asked`` are the requested chains and draws, if an interruption can leave fewer.
+    ``requested`` are the numbers of chains and draws, if an interruption can leave fewer.
     """
     draws = xr.Dataset(in_order_of_dims(posterior))
     attrs = {
@@ -113,7 +113,7 @@ def fitted(
         "inference_library_version": version("dissensus"),
         **{f"hyper_{name}": _storable(value) for name, value in hyper.items()},
         **(diagnostics or {}),
-        **(shortfall(draws, asked) if asked is not None else {}),
+        **(shortfall(draws, requested) if requested is not None else {}),
     }
     numbers = {dim: np.arange(draws.sizes[dim]) for dim in (CHAIN, DRAW)}
     groups = {
@@ -140,9 +140,9 @@ def in_order_of_dims(variables: Mapping[Any, xr.DataArray]) -> dict[Any, xr.Data
 
     Examples
     --------
-    >>> one = xr.DataArray([[[1.0]]], dims=("chain", "draw", "b"))
-    >>> both = one.expand_dims("a", 2)
-    >>> list(in_order_of_dims({"p": one, "q": both})), list(in_order_of_dims({"p": both}))
+    >>> p = xr.DataArray([[[1.0]]], dims=("chain", "draw", "b"))
+    >>> q = p.expand_dims("a", 2)
+    >>> list(in_order_of_dims({"p": p, "q": q})), list(in_order_of_dims({"p": q}))
     (['q', 'p'], ['p'])
     """
     every = [values.dims for values in variables.values()]
@@ -158,8 +158,10 @@ def in_order_of_dims(variables: Mapping[Any, xr.DataArray]) -> dict[Any, xr.Data
 
 def repeats(annotations: xr.Dataset) -> dict[str, int]:
     """Return the attribute of a fit that records repeated labels, but not who gave which."""
-    said, people = (count(annotations, ITEM) for count in (statements_per, voices_per))
-    return {REPEATED: 1} if (said > people).any() else {}
+    n_statements, n_annotators = (
+        count(annotations, ITEM) for count in (statements_per, voices_per)
+    )
+    return {REPEATED: 1} if (n_statements > n_annotators).any() else {}
 
 
 def _storable(value: Any) -> Any:
@@ -173,7 +175,7 @@ def sampled(model: Any, *, draws: int, tune: int, chains: int, **options: Any) -
     """Sample a PyMC model; if interrupted, return the draws so far, or raise if there are none."""
     import pymc as pm
 
-    # PyMC 6.4 takes half of the processors: none of one, and divides by it.
+    # PyMC 6.4 takes half of the processors; of one processor this is 0, by which it divides.
     options.setdefault("cores", min(4, max((os.cpu_count() or 1) // 2, 1)))
     try:
         with model, noticing() as interrupted:
@@ -191,8 +193,8 @@ def sampled(model: Any, *, draws: int, tune: int, chains: int, **options: Any) -
 
 
 _STARTS: Final = 1000
-"""Starts that are tried for each chain. Where an order of labels bounds the parameters, many
-starts are out of bounds, and PyMC's ten are too few."""
+"""Maximum number of starts that are tried for each chain. Where an order of labels bounds the
+parameters, many starts are out of bounds, and PyMC's ten are too few."""
 
 
 def by_nuts(model: Any, **options: Any) -> Any:
@@ -225,23 +227,25 @@ def with_predictions(
 
     model = build()
     if log_likelihood:
-        found = pm.compute_log_likelihood(
+        density = pm.compute_log_likelihood(
             tree, model=model, progressbar=progressbar, extend_inferencedata=False
         )
-        attach(tree, "log_likelihood", found)
+        attach(tree, "log_likelihood", density)
     if posterior_predictive:
         attach(tree, "posterior_predictive", predicted(tree, model, rng, progressbar))
     return tree
 
 
 def attach_log_prior(
-    tree: xr.DataTree, build: Callable[[], Any], more: Mapping[str, xr.DataArray] | None = None
+    tree: xr.DataTree,
+    build: Callable[[], Any],
+    extra_draws: Mapping[str, xr.DataArray] | None = None,
 ) -> None:
     """Add the group ``log_prior``, for `arviz.psense_summary`, of parameters in the posterior.
 
     Only parameters whose prior depends on no other parameter are included: their priors are
     choices, while the prior of an effect, given its standard deviation, is a part of the model.
-    ``more`` are draws of parameters that the posterior has under another name. The attribute
+    ``extra_draws`` are draws of parameters that the posterior has under another name. The attribute
     ``left_out`` names parameters without draws in the fit, and parameters with a draw whose density
     is not finite, which would make all of ArviZ's results NaN. Internal fits lack the group, as it
     needs PyMC.
@@ -253,7 +257,7 @@ def attach_log_prior(
 
     from dissensus.sampling.interpreter import evaluated
 
-    model, draws = build(), {**tree["posterior"].data_vars, **(more or {})}
+    model, draws = build(), {**tree["posterior"].data_vars, **(extra_draws or {})}
     free = set(model.free_RVs)
     top = [rv for rv in model.free_RVs if free & set(ancestors([rv])) == {rv}]
     own = [rv for rv in top if rv.name in draws]
@@ -263,14 +267,14 @@ def attach_log_prior(
     density = evaluated(values, [pm.logp(rv, at) for rv, at in zip(own, values, strict=True)])
     numbers = [draws[rv.name].to_numpy().astype(rv.type.dtype) for rv in own]
     size = numbers[0].shape[:2]
-    found: list[Any] = []
+    densities: list[Any] = []
     for place in np.ndindex(*size):
-        each = density(*(one[place] for one in numbers))
-        found = found or [np.empty((*size, *np.shape(part))) for part in each]
-        for whole, part in zip(found, each, strict=True):
+        each = density(*(array[place] for array in numbers))
+        densities = densities or [np.empty((*size, *np.shape(part))) for part in each]
+        for whole, part in zip(densities, each, strict=True):
             whole[place] = part
     group = {}
-    for rv, whole in zip(own, found, strict=True):
+    for rv, whole in zip(own, densities, strict=True):
         dims = draws[rv.name].dims[: whole.ndim]
         coords = {dim: draws[rv.name][dim] for dim in dims if dim in draws[rv.name].coords}
         if np.isfinite(whole).all():
@@ -288,7 +292,7 @@ def predicted(
     import pymc as pm
 
     with quiet(not progressbar), noticing() as interrupted:
-        found = pm.sample_posterior_predictive(
+        predictions = pm.sample_posterior_predictive(
             posterior,
             model=model,
             # Not the seed of the posterior: the two streams could be the same.
@@ -298,17 +302,17 @@ def predicted(
         )
     if interrupted:  # PyMC returns arrays that are only partly filled
         raise KeyboardInterrupt("Interrupted while predictions were drawn: there are none")
-    return found["posterior_predictive"].to_dataset()
+    return predictions["posterior_predictive"].to_dataset()
 
 
 @contextmanager
-def quiet(wanted: bool) -> Iterator[None]:
-    """Silence PyMC's log of its samplers, and Numba's warnings of slow products in PyTensor."""
+def quiet(silent: bool) -> Iterator[None]:
+    """Silence Numba's warnings of slow products in PyTensor, and, if ``silent``, PyMC's log."""
     from numba.core.errors import NumbaPerformanceWarning
 
     logger = logging.getLogger("pymc.sampling.forward")
     before = logger.level
-    if wanted:
+    if silent:
         logger.setLevel(logging.WARNING)
     try:
         with warnings.catch_warnings():

@@ -92,7 +92,7 @@ def interpreted(inputs: Sequence[Any], outputs: Sequence[Any]) -> Interpreted | 
     nodes = graph.toposort()
     if not all(_is_plain(node.op) for node in nodes):
         return None
-    return Interpreted(graph, nodes, [one.name for one in inputs], shared)
+    return Interpreted(graph, nodes, [variable.name for variable in inputs], shared)
 
 
 def _is_plain(op: Any) -> bool:
@@ -130,9 +130,9 @@ class Interpreted:
         needed = {place[part] for node in moved for part in node.inputs}
         kept = given.union(self._outputs)
         self._settled = _calls(settled, place, kept | needed)
-        found = {place[part] for node in settled for part in node.outputs}
-        self._moved = _calls(moved, place, kept | found)
-        self._kept = (given | found) - arguments
+        computed = {place[part] for node in settled for part in node.outputs}
+        self._moved = _calls(moved, place, kept | computed)
+        self._kept = (given | computed) - arguments
         """Places whose values later calls reuse, or that others own: such outputs are copied."""
         self._known: tuple[list[Any] | None, list[Any]] = None, values
 
@@ -158,7 +158,7 @@ class Interpreted:
 
 
 class _Call(NamedTuple):
-    """An operation with the places of its arguments, its results, and values used last by it."""
+    """An operation; places of its arguments and results, and of values that no later one uses."""
 
     perform: Callable[[list[Any]], list[Any]]
     direct: Callable[..., Any] | None

@@ -67,20 +67,20 @@ def noticing() -> Iterator[list[int]]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def before_any_draw(what: str, kept: str = "") -> KeyboardInterrupt:
+def before_any_draw(progress: str, suffix: str = "") -> KeyboardInterrupt:
     """Return the interruption of a fit that has no draws yet.
 
     >>> str(before_any_draw("after 20 of 500 sweeps of the warm-up"))
     'Interrupted after 20 of 500 sweeps of the warm-up: there are no draws to return'
     """
-    return KeyboardInterrupt(f"Interrupted {what}: there are no draws to return{kept}")
+    return KeyboardInterrupt(f"Interrupted {progress}: there are no draws to return{suffix}")
 
 
-def shortfall(draws: xr.Dataset, asked: tuple[int, int]) -> dict[str, Any]:
+def shortfall(draws: xr.Dataset, requested: tuple[int, int]) -> dict[str, Any]:
     """Return attributes of a fit with fewer (chains, draws) than requested, and warn of it."""
-    chains, n = asked
+    chains, n = requested
     drawn = draws.sizes[CHAIN], draws.sizes[DRAW]
-    if drawn == asked:
+    if drawn == requested:
         return {}
     if wants_all():
         raise KeyboardInterrupt(f"Interrupted after {drawn[1]:,} of {n:,} draws")
@@ -141,13 +141,13 @@ class LoggedCompilation(Listener):  # type: ignore[misc]
 
     def __init__(self, step: type) -> None:
         self.text = f"Compiling{_subject(step.__module__)}, once on this machine"
-        self.is_said = False
+        self.is_logged = False
 
     def on_start(self, event: Any) -> None:  # noqa: ARG002
         """Log the message at the first kernel."""
-        if not self.is_said:
+        if not self.is_logged:
             logging.getLogger("pymc").info(self.text)
-        self.is_said = True
+        self.is_logged = True
 
     def on_end(self, event: Any) -> None:
         """Log nothing."""

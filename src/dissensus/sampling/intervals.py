@@ -38,14 +38,14 @@ def effective(draws: xr.DataArray) -> dict[str, Any]:
 
     varies = draws.max(list(SAMPLE)) > draws.min(list(SAMPLE))
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = {"ess_bulk": ess(draws, method="bulk"), "ess_tail": ess(draws, method="tail")}
+        summaries = {"ess_bulk": ess(draws, method="bulk"), "ess_tail": ess(draws, method="tail")}
         if draws.sizes["chain"] > 1:
-            found["r_hat"] = rhat(draws)
-    return {name: values.where(varies) for name, values in found.items()}
+            summaries["r_hat"] = rhat(draws)
+    return {name: values.where(varies) for name, values in summaries.items()}
 
 
 def whole(draws: xr.DataArray) -> dict[str, float]:
-    """Return median and interval of whole numbers, which may be infinite, as values that occur."""
+    """Return median and interval of whole numbers: values that occur, which may be infinite."""
     from arviz_base import rcParams
 
     outside = (1 - rcParams["stats.ci_prob"]) / 2
@@ -55,7 +55,7 @@ def whole(draws: xr.DataArray) -> dict[str, float]:
         return dict.fromkeys(("mean", "sd", "median", "lower", "upper"), np.nan)
     place = np.ceil(np.array([outside, 0.5, 1 - outside]) * len(values)).astype(np.int64) - 1
     lower, median, upper = values[np.maximum(place, 0)].tolist()
-    known = bool(np.isfinite(values).all())
-    found = spread(draws) if known else {}
-    mean, sd = (float(found[name]) if known else np.nan for name in ("mean", "sd"))
+    is_finite = bool(np.isfinite(values).all())
+    moments = spread(draws) if is_finite else {}
+    mean, sd = (float(moments[name]) if is_finite else np.nan for name in ("mean", "sd"))
     return {"mean": mean, "sd": sd, "median": median, "lower": lower, "upper": upper}

@@ -57,41 +57,48 @@ class LearnedPrior(NamedTuple):
     n_labels: int
     n_items: int = 0
     """Items from which the prior was learned."""
-    told: bool = True
+    stored: bool = True
     """Whether a fit also stores these draws; fits of chunks do not."""
     unnamed: float | None = None
     """Mean shape of an unnamed label in rankings, by which the remainder is split."""
 
-    def draws(self, labels: npt.NDArray[Any], found: Features) -> dict[str, xr.DataArray]:
+    def draws(self, labels: npt.NDArray[Any], item_features: Features) -> dict[str, xr.DataArray]:
         """Return the hyperparameters by name."""
-        where = _layout(self.n_labels, found)
+        layout = _layout(self.n_labels, item_features)
         out = {"concentration": xr.DataArray(np.exp(self.values[..., 0]), dims=SAMPLE)}
-        weights = self.values[..., 1 : 1 + where.n_weights]
-        of_strata = where.of_strata(self.values)
-        names = (list(labels[: where.n_free]), found.systems, found.with_probabilities)
-        first, place = 0, 1 + where.n_weights
+        weights = self.values[..., 1 : 1 + layout.n_weights]
+        of_strata = layout.of_strata(self.values)
+        names = (
+            list(labels[: layout.n_free]),
+            item_features.systems,
+            item_features.with_probabilities,
+        )
+        first, place = 0, 1 + layout.n_weights
         for (name, dim), each in zip(WEIGHTS.items(), names, strict=True):
             if not each:
                 continue
             part = slice(first, first + len(each))
             coords, first = {dim: each}, first + len(each)
             out[name] = xr.DataArray(weights[..., part], dims=(*SAMPLE, dim), coords=coords)
-            if where.n_strata:
+            if layout.n_strata:
                 out[f"{name}_sd"] = xr.DataArray(np.exp(self.values[..., place]), dims=SAMPLE)
                 out[f"stratum_{name}"] = xr.DataArray(
                     of_strata[..., part], dims=(*SAMPLE, STRATUM, dim),
-                    coords={STRATUM: list(found.strata)} | coords,
+                    coords={STRATUM: list(item_features.strata)} | coords,
                 )  # fmt: skip
                 place += 1
         return out
 
 
-def _layout(n_labels: int, found: Features) -> Layout:
-    return layout(n_labels, found.kinds, len(found.strata))
+def _layout(n_labels: int, item_features: Features) -> Layout:
+    return layout(n_labels, item_features.kinds, len(item_features.strata))
 
 
 def chosen(items: npt.NDArray[np.generic], most: int) -> npt.NDArray[np.bool_]:
-    """Return the items to learn the prior from, by their names: order and chunks do not matter."""
+    """Return whether each item is one of the ``most`` items from which the prior is learned.
+
+    Items are chosen by hashes of their names, so that order and chunks do not matter.
+    """
     if len(items) <= most:
         return np.ones(len(items), dtype=np.bool_)
     hashes = name_hashes(items)
@@ -136,28 +143,30 @@ def learned(
 ) -> LearnedPrior:  # fmt: skip
     """Draw the hyperparameters, given the counts and features of each lot of items."""
     kinds = []
-    for lot, said in lots:
-        some = lot.any(axis=1)  # items without labels carry no information
-        stratum = None if said.stratum is None else said.stratum[some]
-        kinds.append(alike(lot[some], [each[some] for each in said.values], stratum=stratum))
-        where = _layout(lot.shape[1], said)
-    values = [np.concatenate([one[1][f] for one in kinds]) for f in range(len(kinds[0][1]))]
-    counts, times, stratum = (np.concatenate([one[k] for one in kinds]) for k in (0, 2, 3))
+    for lot, item_features in lots:
+        labelled = lot.any(axis=1)  # items without labels carry no information
+        stratum = None if item_features.stratum is None else item_features.stratum[labelled]
+        kinds.append(
+            alike(lot[labelled], [each[labelled] for each in item_features.values], stratum=stratum)
+        )
+        layout = _layout(lot.shape[1], item_features)
+    values = [np.concatenate([part[1][f] for part in kinds]) for f in range(len(kinds[0][1]))]
+    counts, times, stratum = (np.concatenate([part[k] for part in kinds]) for k in (0, 2, 3))
     if len(kinds) > 1:
         counts, values, times, stratum = alike(counts, values, times, stratum)
     keys = row_keys(np.arange(size[0], dtype=np.uint64), seed=fitting.stream_seed(rng))
     cells = cells_of(counts, values, times, stratum)
     shown = progressbar and len(cells.label) * (tune + size[1]) * size[0] > _SHOWN
-    found = draw_hyperparameters(
-        cells, where, size[1], keys, tune,
+    drawn = draw_hyperparameters(
+        cells, layout, size[1], keys, tune,
         lambda job, n: mapped(job, range(n), "Learning the prior, chain", shown),
     )  # fmt: skip
-    return LearnedPrior(found[..., :-1], found[..., -1], counts.shape[1])
+    return LearnedPrior(drawn[..., :-1], drawn[..., -1], counts.shape[1])
 
 
 def plausibilities(
-    prior: LearnedPrior, counts: Floats, found: Features, items: npt.NDArray[Any], size: Size,
-    seed: int,
+    prior: LearnedPrior, counts: Floats, item_features: Features, items: npt.NDArray[Any],
+    size: Size, seed: int,
 ) -> Floats:  # fmt: skip
     """Draw each item's plausibilities, given the hyperparameters: (chain, draw, item, label).
 
@@ -165,21 +174,21 @@ def plausibilities(
     """
     keys = item_keys(items, size[0], seed=seed)
     theta = np.empty((*size, *counts.shape))
-    where = _layout(prior.n_labels, found)
-    assert prior.values.shape[-1] == where.size, "learned with other strata or predictions"
-    weights = np.ascontiguousarray(where.of_strata(prior.values[:, : size[1]]))
+    layout = _layout(prior.n_labels, item_features)
+    assert prior.values.shape[-1] == layout.size, "learned with other strata or predictions"
+    weights = np.ascontiguousarray(layout.of_strata(prior.values[:, : size[1]]))
     log_kappa = np.ascontiguousarray(prior.values[:, : size[1], 0])
     strata = np.zeros(len(counts), dtype=np.int64)
-    if where.n_strata and found.stratum is not None:
-        strata = found.stratum
+    if layout.n_strata and item_features.stratum is not None:
+        strata = item_features.stratum
 
     def draw_lot(chain: int, low: int, high: int) -> None:
-        values = [each[low:high] for each in found.values]
+        values = [each[low:high] for each in item_features.values]
         cells = cells_of(counts[low:high], values, stratum=strata[low:high])
         draw_plausibilities(
             log_kappa[chain], weights[chain], keys[chain, low:high], theta[chain, :, low:high],
-            cells.n_labels, cells.start, cells.label, cells.given, cells.spoken, cells.feature,
-            cells.value, cells.stratum, where.n_free,
+            cells.n_labels, cells.start, cells.label, cells.given, cells.bounds, cells.feature,
+            cells.value, cells.stratum, layout.n_free,
         )  # fmt: skip
 
     by_lots(draw_lot, size[0], len(items))
@@ -193,11 +202,11 @@ WEIGHTS: Final = {
 HYPERPARAMETERS: Final[tuple[str, ...]] = ("concentration", *WEIGHTS)
 
 
-def prior_from(found: xr.Dataset, n_labels: int) -> LearnedPrior:
+def prior_from(posterior: xr.Dataset, n_labels: int) -> LearnedPrior:
     """Read draws of the hyperparameters from PyMC's posterior, by the names of `WEIGHTS`."""
-    there = [found[name].to_numpy() for name in HYPERPARAMETERS if name in found]
-    there[0] = np.log(there[0])[..., None]
-    values = np.concatenate(there, axis=-1)
+    arrays = [posterior[name].to_numpy() for name in HYPERPARAMETERS if name in posterior]
+    arrays[0] = np.log(arrays[0])[..., None]
+    values = np.concatenate(arrays, axis=-1)
     return LearnedPrior(values, np.full(values.shape[:2], np.nan), n_labels)
 
 
@@ -216,11 +225,12 @@ def no_evidence(predictions: xr.Dataset | None, name: str, value: Any) -> None:
         )  # fmt: skip
 
 
-def in_graph(n_labels: int, found: Features, typical: float, code: Any = None) -> Any:
-    """Write the prior's concentration and weights of labels as part of a PyMC model.
+def in_graph(n_labels: int, item_features: Features, typical: float, code: Any = None) -> Any:
+    """Write the prior's concentration and log weights of labels as part of a PyMC model.
 
-    With ``code`` the features are of cells: ``code`` has the label of each cell, negative for none.
-    With strata, each item has the weights of its own stratum.
+    ``typical`` is the prior median of the concentration. With ``code`` the features are of cells:
+    ``code`` has the label of each cell, negative for none. With strata, each item has the weights
+    of its own stratum.
     """
     import pymc as pm
     import pytensor.tensor as pt
@@ -228,11 +238,11 @@ def in_graph(n_labels: int, found: Features, typical: float, code: Any = None) -
     def weights(name: str, spread: float) -> Any:
         dim = WEIGHTS[name]
         mean = pm.Normal(name, 0.0, spread, dims=dim)
-        if not found.strata:
+        if not item_features.strata:
             return mean
         sd = pm.LogNormal(f"{name}_sd", 0.0, SD_SPREAD)
         own = pm.Normal(f"stratum_{name}", mean, sd, dims=(STRATUM, dim))
-        return own[found.stratum]
+        return own[item_features.stratum]
 
     concentration = pm.LogNormal("concentration", math.log(typical), CONCENTRATION_SPREAD)
     tilt = 0.0
@@ -240,19 +250,21 @@ def in_graph(n_labels: int, found: Features, typical: float, code: Any = None) -
         tilt = weights("label_weight", LABEL_SPREAD)
         if code is not None:
             tilt = pt.concatenate([tilt, [0.0]])[pt.maximum(code, -1)]  # the last entry is for none
-    values = iter(found.values)
-    for name, size in zip(("prediction_weight", "probability_weight"), found.kinds, strict=True):
+    values = iter(item_features.values)
+    for name, size in zip(
+        ("prediction_weight", "probability_weight"), item_features.kinds, strict=True
+    ):
         if size:
             weight = weights(name, FEATURE_SPREAD)
-            own = [weight[:, k, None] if found.strata else weight[k] for k in range(size)]
+            own = [weight[:, k, None] if item_features.strata else weight[k] for k in range(size)]
             tilt = tilt + sum(each * next(values) for each in own)
     return concentration, tilt
 
 
 def log_marginal(parameters: Any, counts: Floats) -> Any:
-    """Write the log density of counts (item, label) with the plausibilities summed out.
+    """Write the log density of counts (item, label) as part of a PyMC model.
 
-    Up to a constant, as part of a PyMC model.
+    The plausibilities are integrated out; the density is up to a constant.
     """
     import pytensor.tensor as pt
 

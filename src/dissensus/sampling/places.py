@@ -1,4 +1,4 @@
-"""Labels and who gave them, in a PyMC model: data by item and place."""
+"""Labels and their respondents as data of a PyMC model, by item and place."""
 
 from __future__ import annotations
 

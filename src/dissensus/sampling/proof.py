@@ -230,7 +230,7 @@ class _Expressions:
             if isinstance(scalar, Mul):
                 return ("product", tuple(sorted(numbers)))
             return ("each", scalar, tuple(numbers))
-        if isinstance(op, LogAddExp):  # whose equality also compares static shapes
+        if isinstance(op, LogAddExp):  # its equality also compares static shapes
             op = LogAddExp
         return ("operation", op, tuple(self._of(part, names, seen) for part in inputs))
 
@@ -297,15 +297,15 @@ def observed_values(model: Any, observed: Any, ndim: int = 1) -> Array:
 
 def by_place(model: Any, labels: Any, respondent: Any) -> tuple[Ints, Array]:
     """Return respondents and labels (item, place); ``truth`` must be computed from these labels."""
-    (who,) = constants(model, [respondent])
-    said = observed_values(model, labels, 2)
-    if who.shape != said.shape:
-        raise unfit(f"a respondent for each of {said.shape} labels", f"{who.shape}")
+    (respondents,) = constants(model, [respondent])
+    values = observed_values(model, labels, 2)
+    if respondents.shape != values.shape:
+        raise unfit(f"a respondent for each of {values.shape} labels", f"{respondents.shape}")
     if "truth" in model and not (
-        LABELS in model and np.array_equal(np.asarray(model[LABELS].eval()), said)
+        LABELS in model and np.array_equal(np.asarray(model[LABELS].eval()), values)
     ):
         raise unfit(f"the data {LABELS}, as truth uses them. Use pymc.set_data", "other labels")
-    return who, said
+    return respondents, values
 
 
 def codes(values: Array, n: int, noun: str) -> Ints:
@@ -368,7 +368,7 @@ def constants(model: Any, parameters: Sequence[Any]) -> list[Any]:
 
 
 def regression(model: Any, *shape: int) -> dict[str, Any]:
-    """Return the coefficients' fields of a process; empty without coefficients.
+    """Return the fields of a process that describe coefficients; empty without coefficients.
 
     ``shape`` is the shape of the data `covariates` without the last dimension, the terms.
     """

@@ -28,7 +28,7 @@ from dissensus.kernels.types import Array
 from dissensus.sampling.interpreter import INTERPRETED, evaluated, interpreted, uncompiled
 from dissensus.sampling.interruption import LoggedCompilation
 
-_DEFAULT_MODE: Final = "Mode"  # as PyTensor calls it, which is Numba's
+_DEFAULT_MODE: Final = "Mode"  # PyTensor's name for its default, compilation by Numba
 _OF_TRACES: Final = {"inputs", "point_fn", "on_unused_input", "trust_input"}
 """The options of the call by which PyMC makes the function of a trace."""
 
@@ -45,9 +45,8 @@ class Model(pm.Model):
 
     The function computes the variables of the trace from a state, once a draw. Compiling it takes
     longer than the sampling of most fits; interpreting costs up to half a millisecond a draw.
-    It is compiled if a variable was added to what the library has written, as the graph of a user
-    may be slow, or lose precision, if it is interpreted. It is also compiled if
-    ``pytensor.config.mode`` is set.
+    It is compiled if a user has added a variable, because other graphs may be slow or less precise
+    if they are interpreted. It is also compiled if ``pytensor.config.mode`` is set.
     """
 
     def compile_fn(self, outs: Any, *, mode: Any = None, **options: Any) -> Any:
@@ -55,8 +54,8 @@ class Model(pm.Model):
         is_default = mode is None and pytensor.config.mode in (_DEFAULT_MODE, INTERPRETED)
         is_pymc = options.keys() <= _OF_TRACES and options.get("point_fn") is False
         if is_default and is_pymc and self._is_traced(outs, options.get("inputs")):
-            graph = [getattr(one, "variable", one) for one in outs]
-            values = [getattr(one, "variable", one) for one in options["inputs"]]
+            graph = [getattr(part, "variable", part) for part in outs]
+            values = [getattr(part, "variable", part) for part in options["inputs"]]
             function = self._made_once(
                 [*graph, *values], ("trace", len(graph)), lambda: interpreted(values, graph)
             )
@@ -86,7 +85,7 @@ class Model(pm.Model):
         def make() -> Any:
             with uncompiled():
                 function = super(Model, self)._make_initial_point(**options)
-            alone = Lock()  # PyTensor's functions have one place for results, also in threads
+            alone = Lock()  # PyTensor's functions have one place for the results of all threads
 
             def point(seed: Any) -> Any:
                 with alone:
@@ -97,23 +96,23 @@ class Model(pm.Model):
         is_stated = any(value is not None for value in self.rvs_to_initial_values.values())
         if is_stated or options.get("overrides") or options.get("jitter_rvs"):
             return make()
-        asked = "start", options.get("return_transformed", True)
-        return self._made_once(self.basic_RVs, asked, make)
+        key = "start", options.get("return_transformed", True)
+        return self._made_once(self.basic_RVs, key, make)
 
-    def _made_once(self, graph: list[Any], asked: Any, make: Callable[[], Any]) -> Any:
+    def _made_once(self, graph: list[Any], key: Any, make: Callable[[], Any]) -> Any:
         """Return the result of an earlier call for an equal graph, or make it.
 
         PyMC makes graphs and functions anew for each chain and each initial point.
         """
         made = _MADE.setdefault(self, [])
         now = list(self.rvs_to_transforms.values())
-        for before, wanted, transforms, function in made:
+        for before, stored_key, transforms, function in made:
             if (
-                len(before) == len(graph) and wanted == asked
+                len(before) == len(graph) and stored_key == key
                 and _are(transforms, now) and equal_computations(before, graph)
             ):  # fmt: skip
                 return function
-        made.append((list(graph), asked, now, function := make()))
+        made.append((list(graph), key, now, function := make()))
         return function
 
     def _is_traced(self, outs: Any, inputs: Any) -> bool:
@@ -121,11 +120,11 @@ class Model(pm.Model):
         names = _WRITTEN[self].names if self in _WRITTEN else None
         if not isinstance(outs, list) or not outs or set(self.named_vars) != names:
             return False
-        made: list[Any] = [getattr(one, "variable", one) for one in outs]
-        given = {getattr(one, "variable", one) for one in inputs or ()}
+        made: list[Any] = [getattr(node, "variable", node) for node in outs]
+        given = {getattr(node, "variable", node) for node in inputs or ()}
         traced = [*self.value_vars, *self.free_RVs, *self.deterministics]
         known = {variable.name for variable in traced}
-        return given == set(self.value_vars) and {one.name for one in made} <= known
+        return given == set(self.value_vars) and {node.name for node in made} <= known
 
 
 class _Written(NamedTuple):
@@ -153,7 +152,7 @@ def written(model: Any) -> Any:
 def is_as_written(model: Any) -> bool:
     """Return whether a model still has the parts that the library gave it.
 
-    Then nothing has to be proved. Data that were replaced are other parts.
+    Such a model needs no proof. Replaced data count as other parts.
     """
     parts = _WRITTEN[model].parts if model in _WRITTEN else None
     return parts is not None and _are(parts, _parts(model) + _inputs(model))
@@ -196,15 +195,17 @@ def left_out() -> bool:
     Either `without_gibbs` is active, or `pymc.sample` uses a ``nuts_sampler`` that cannot be
     combined with other steps.
     """
-    return _LEFT_OUT.get() or _told(mcmc.sample).get("nuts_sampler") not in (None, "pymc")
+    return _LEFT_OUT.get() or _locals_of(mcmc.sample).get("nuts_sampler") not in (None, "pymc")
 
 
 def _model_of_call() -> Any:
     """Return the model that PyMC assigns steps for; it can differ from the model of the context."""
-    return _told(mcmc.assign_step_methods).get("model") or pm.Model.get_context(error_if_none=False)
+    return _locals_of(mcmc.assign_step_methods).get("model") or pm.Model.get_context(
+        error_if_none=False
+    )
 
 
-def _told(function: Any) -> Mapping[str, Any]:
+def _locals_of(function: Any) -> Mapping[str, Any]:
     """Return the local variables of a running PyMC call, which PyMC does not pass to steps."""
     frame = inspect.currentframe()
     while frame is not None and frame.f_code is not function.__code__:
@@ -280,9 +281,9 @@ class WholeModelStep(BlockedStep):
         model = modelcontext(model)
         self._reading = _read(type(self), model)
         names = self._reading.names
-        wanted = [model.rvs_to_values[model[name]] for name in names]
-        self.vars = wanted if vars is None else [model.rvs_to_values.get(v, v) for v in vars]
-        if {v.name for v in self.vars} != {v.name for v in wanted}:
+        value_vars = [model.rvs_to_values[model[name]] for name in names]
+        self.vars = value_vars if vars is None else [model.rvs_to_values.get(v, v) for v in vars]
+        if {v.name for v in self.vars} != {v.name for v in value_vars}:
             raise ArgumentError(
                 "vars",
                 expected=f"all of {', '.join(names)}, which are updated together",
@@ -292,7 +293,7 @@ class WholeModelStep(BlockedStep):
             )
         self.blocked = blocked
         self.rng = get_random_generator(rng)
-        self._values = {name: v.name for name, v in zip(names, wanted, strict=True)}
+        self._values = {name: v.name for name, v in zip(names, value_vars, strict=True)}
         self._read_data = _data(model)
         self.prepare(model)
         compile_kernels(self, model, initial_point)
@@ -322,7 +323,7 @@ class WholeModelStep(BlockedStep):
         return {**point, **out}
 
     def recall(self, point: Any) -> Any:
-        """Return the point in natural units if the last move ended there, else None.
+        """Return the point in natural units if the last move ended at ``point``, else None.
 
         Transforming by PyTensor takes longer than a sweep. The result may be overwritten.
         """
@@ -419,9 +420,9 @@ def _moved(step: type[WholeModelStep], model: Any) -> tuple[str, ...]:
 def _data(model: Any) -> list[tuple[Any, Any]]:
     """Return the shared variables of a model (data, lengths of dimensions) and their values."""
     return [
-        (one, one.get_value(borrow=True))
-        for one in ancestors([*_graphs(model), *model.data_vars])
-        if isinstance(one, SharedVariable) and hasattr(one.type, "dtype")
+        (variable, variable.get_value(borrow=True))
+        for variable in ancestors([*_graphs(model), *model.data_vars])
+        if isinstance(variable, SharedVariable) and hasattr(variable.type, "dtype")
     ]  # fmt: skip
 
 

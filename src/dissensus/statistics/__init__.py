@@ -1,15 +1,15 @@
 """Statistics: functions of the observed annotations that take weights over items.
 
-`bayesian_bootstrap` draws these weights and thereby gives any statistic a posterior. The code of a
-statistic ends with ``Sums(...).value(weights)``: it is a function of sums over items (`_sums`), so
-all draws are one matrix product.
+`bayesian_bootstrap` draws these weights and thereby gives any statistic a posterior. Each statistic
+is a function of sums over items (`_sums`), and its code ends with ``Sums(...).value(weights)``. All
+draws are then computed as one matrix product.
 
 All statistics raise an `AnnotationError` or a `PredictionError` for data of a kind that they do not
-take, and for items with only annotations or only predictions; and an `ArgumentError` for invalid
-settings and weights.
-Undefined values are NaN, and a `DissensusWarning` gives the reason.
+take, and for items that have only annotations or only predictions. They raise an `ArgumentError`
+for invalid settings and weights. Undefined values are NaN, and a `DissensusWarning` gives the
+reason.
 
-The documentation, and the tests that hold for all statistics, are made from the registry below.
+The registry below lists all statistics for the documentation and for the tests of all statistics.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Variant = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True)
 class Statistic:
-    """An entry of the registry, which loads the statistic on demand.
+    """An entry of the registry. The statistic is loaded on demand.
 
     Examples
     --------
@@ -43,17 +43,18 @@ class Statistic:
     name: str
     """The public name of the statistic."""
     takes: str = "annotations"
-    """"annotations", "two annotators", "pools", "predictions" (beside annotations), or "scores"."""
+    """The required data: "annotations", "two annotators", "pools", or, in addition to annotations,
+    "predictions" or "scores"."""
     low: float = -float("inf")
     high: float = 1.0
     better: str = "higher"
-    """"higher", "lower", or "none" if the number is neither good nor bad."""
+    """The better values: "higher", "lower", or "none"."""
     kinds: tuple[str, ...] = ("nominal", "ordinal", "continuous")
     """The kinds of labels that the statistic takes."""
     variants: tuple[Variant, ...] = ((),)
-    """Arguments that select other versions of the coefficient; the tests use all of them."""
+    """Arguments that select versions of the statistic. The tests use all of them."""
     variable: str = ""
-    """The variable that is between `low` and `high`, if its name is not that of the statistic."""
+    """The variable with values from `low` to `high`; empty if it is named like the statistic."""
     pairwise: bool = True
     """Whether the value stays the same if annotators are renamed separately for each item."""
 
@@ -78,7 +79,7 @@ _ALL_KINDS: Final = ("nominal", "ordinal", "continuous", "ranking")
 
 STATISTICS: Final = (
     Statistic("percent_agreement", low=0.0),
-    # -5: limit for many labels with quadratic weights; without weights the minimum is -1.
+    # With quadratic weights the minimum approaches -5 for many labels. Without, it is -1.
     Statistic("bennett_s", low=-5.0, kinds=_LABELS, variants=_WEIGHTED),
     Statistic("cohen_kappa", takes="two annotators", low=-1.0, variants=_WEIGHTED, pairwise=False),
     Statistic("fleiss_kappa"),

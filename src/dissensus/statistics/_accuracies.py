@@ -41,7 +41,7 @@ class Accuracies(NamedTuple):
     """Accuracies of annotators."""
 
     values: Floats
-    """(draw, cell): a cell is all annotators, one annotator, one item, or one row."""
+    """(draw, cell): a cell has one accuracy. It is all annotators, an annotator, or a row."""
     cell: Ints
     """(row): the cell of each row."""
     coords: dict[str, Names]
@@ -50,16 +50,17 @@ class Accuracies(NamedTuple):
     by_annotator: bool
     """Whether cells are annotators, in the order of the annotations."""
     sums: tuple[Matrix, ...] = ()
-    """(item, annotator), for agreement with the majority, which depends on the weights of items:
-    the credit for naming a majority label, and 1 where another annotator labelled the item."""
+    """Two matrices (item, annotator) for agreement with the majority, which depends on the weights
+    of items: the credit for giving a majority label, and 1 where another annotator labelled the
+    item. Empty for other accuracies."""
 
     @property
     def common(self) -> bool:
-        """Whether all annotators have one accuracy (in each draw)."""
+        """Whether all annotators have the same accuracy (in each draw)."""
         return self.values.shape[1] == 1 and not self.sums
 
     def under(self, totals: Floats) -> Floats:
-        """Return accuracies (draw, cell), or (set of weights, cell) from totals of `sums`."""
+        """Return accuracies (draw, cell), or from totals of `sums` (set of weights, cell)."""
         return _shares_named(totals) if self.sums else self.values
 
     @property
@@ -69,9 +70,9 @@ class Accuracies(NamedTuple):
 
 
 def accuracy_of_abilities(posterior: xr.Dataset, data: xr.Dataset, name: str) -> xr.DataArray:
-    """Return accuracies (chain, draw, annotator, item) of a trace on the model of `models.rasch`.
+    """Return accuracies (chain, draw, annotator, item) from a trace of the model of `models.rasch`.
 
-    Errors name the argument ``name``.
+    ``name`` is the argument that errors name.
     """
     if "covariates" in data:
         raise ArgumentError(
@@ -83,7 +84,7 @@ def accuracy_of_abilities(posterior: xr.Dataset, data: xr.Dataset, name: str) ->
         if dim not in posterior.dims:
             raise ArgumentError(
                 name, expected=f"draws with the dimension {dim!r}",
-                found="none, as after isel or sel with a single value",
+                found="draws without it, as after isel or sel with a single value",
             )  # fmt: skip
     size = posterior["ability"].size * posterior["difficulty"].sizes[ITEM]
     if 8.0 * size > _ROOM:
@@ -93,17 +94,17 @@ def accuracy_of_abilities(posterior: xr.Dataset, data: xr.Dataset, name: str) ->
             hint="Keep fewer draws: trace.isel(draw=slice(None, None, 10))",
         )  # fmt: skip
     logit = (posterior["ability"] - posterior["difficulty"]).transpose(..., ANNOTATOR, ITEM)
-    if "guess_odds" in data:  # odds of a right guess are added to the odds of knowing
+    if "guess_odds" in data:  # the odds of a right guess are added to the odds of knowing
         logit = xr.apply_ufunc(np.logaddexp, logit, np.log(data["guess_odds"]))
     return xr.apply_ufunc(special.expit, logit)
 
 
-def accuracies(given: Any, annotations: xr.Dataset, annotator: Ints, item: Ints) -> Accuracies:
+def accuracies(accuracy: Any, annotations: xr.Dataset, annotator: Ints, item: Ints) -> Accuracies:
     """Read accuracies, in any form that `weighted_reliability` takes except "majority".
 
-    ``annotator`` and ``item`` (row) are the rows that need an accuracy.
+    ``annotator`` and ``item`` are the codes (row) of the rows that need an accuracy.
     """
-    array = _array(given, annotations)
+    array = _array(accuracy, annotations)
     known = {*SAMPLE, ANNOTATOR, ITEM}
     if not known.issuperset(array.dims) or len(set(array.dims)) < array.ndim:
         raise ArgumentError(
@@ -112,88 +113,92 @@ def accuracies(given: Any, annotations: xr.Dataset, annotator: Ints, item: Ints)
             found=f"{tuple(map(str, array.dims))}",
         )
     sample: list[str] = [dim for dim in SAMPLE if dim in array.dims]
-    own: list[str] = [dim for dim in (ANNOTATOR, ITEM) if dim in array.dims]
-    array = array.transpose(*sample, *own)
-    values, cell = _cells(array, own, annotations, {ANNOTATOR: annotator, ITEM: item})
+    dims: list[str] = [dim for dim in (ANNOTATOR, ITEM) if dim in array.dims]
+    array = array.transpose(*sample, *dims)
+    values, cell = _cells(array, dims, annotations, {ANNOTATOR: annotator, ITEM: item})
     if not len(values):
         raise ArgumentError(NAME, expected="at least one draw", found="none")
     coords = {
         dim: array[dim].to_numpy() if dim in array.coords else np.arange(array.sizes[dim])
         for dim in sample
     }
-    description = f"by {' and '.join(own)}" if own else "one number"
-    return Accuracies(values, cell, coords, description, own == [ANNOTATOR])
+    description = f"by {' and '.join(dims)}" if dims else "one number"
+    return Accuracies(values, cell, coords, description, dims == [ANNOTATOR])
 
 
 def _cells(
-    array: xr.DataArray, own: list[str], annotations: xr.Dataset, codes: dict[str, Ints]
+    array: xr.DataArray, dims: list[str], annotations: xr.Dataset, codes: dict[str, Ints]
 ) -> tuple[Floats, Ints]:
-    """Return the accuracies needed (draw, cell), and the cell of each row.
+    """Return the required accuracies (draw, cell), and the cell of each row.
 
-    If accuracies are by annotator and item, only pairs with a label are read: in a crowd most
-    pairs have none.
+    If accuracies are by annotator and item, only pairs with a label are read: in crowdsourced data
+    most pairs have no label.
     """
-    place: list[Any] = [_places(array, dim, annotations[dim].to_numpy()) for dim in own]
-    if len(own) == 2:
-        place = [each[codes[dim]] for dim, each in zip(own, place, strict=True)]
+    place: list[Any] = [_places(array, dim, annotations[dim].to_numpy()) for dim in dims]
+    if len(dims) == 2:
+        place = [each[codes[dim]] for dim, each in zip(dims, place, strict=True)]
         code, cell = codes, np.arange(len(codes[ITEM]))
     else:
-        code = {dim: np.arange(len(each)) for dim, each in zip(own, place, strict=True)}
-        cell = codes[own[0]] if own else np.zeros(len(codes[ITEM]), dtype=np.int64)
-    values = array.to_numpy().reshape(-1, *(array.sizes[dim] for dim in own))
-    needed = values[slice(None), *place] if own else values[:, None]
+        code = {dim: np.arange(len(each)) for dim, each in zip(dims, place, strict=True)}
+        cell = codes[dims[0]] if dims else np.zeros(len(codes[ITEM]), dtype=np.int64)
+    values = array.to_numpy().reshape(-1, *(array.sizes[dim] for dim in dims))
+    needed = values[slice(None), *place] if dims else values[:, None]
 
     def name(at: int) -> str:
         return ", ".join(
-            f"{dim} {shown([annotations[dim].to_numpy()[code[dim][at]]])}" for dim in own
+            f"{dim} {shown([annotations[dim].to_numpy()[code[dim][at]]])}" for dim in dims
         )
 
     return np.ascontiguousarray(_numbers(needed, name)), cell
 
 
-def _array(given: Any, annotations: xr.Dataset) -> xr.DataArray:
-    """Return accuracies as a DataArray, with coordinates if they have names."""
-    if isinstance(given, xr.DataTree):
-        fitted = "posterior" in given.children
-        if not fitted and not given.data_vars:
+def _array(accuracy: Any, annotations: xr.Dataset) -> xr.DataArray:
+    """Return accuracies as a DataArray, with coordinates if annotators or items have names."""
+    if isinstance(accuracy, xr.DataTree):
+        fitted = "posterior" in accuracy.children
+        if not fitted and not accuracy.data_vars:
             raise ArgumentError(NAME, expected=EXPECTED, found="a DataTree without posterior")
-        if fitted and "constant_data" in given.children:
-            posterior, data = (given[name].to_dataset() for name in ("posterior", "constant_data"))
+        if fitted and "constant_data" in accuracy.children:
+            posterior, data = (
+                accuracy[name].to_dataset() for name in ("posterior", "constant_data")
+            )
             if _ABILITIES <= set(posterior) <= OF_RASCH and RESPONDENTS in data:
                 return accuracy_of_abilities(posterior, data, NAME)
-        given = (given["posterior"] if fitted else given).to_dataset()
-    if isinstance(given, xr.Dataset):
-        name = next((name for name in IN_FITS if name in given.data_vars), None)
+        accuracy = (accuracy["posterior"] if fitted else accuracy).to_dataset()
+    if isinstance(accuracy, xr.Dataset):
+        name = next((name for name in IN_FITS if name in accuracy.data_vars), None)
         if name is None:
             raise ArgumentError(
                 NAME,
                 expected=f"a posterior with {' or '.join(IN_FITS)}",
-                found=f"the variables {shown(list(map(str, given.data_vars)))}"
-                if given.data_vars
+                found=f"the variables {shown(list(map(str, accuracy.data_vars)))}"
+                if accuracy.data_vars
                 else "no variables",
-                hint="Pass a fit of a model of a true label; fit rasch with keep_items=True",
+                hint="Pass a fit of a model of a latent truth; fit rasch with keep_items=True",
             )
-        return given[name]
-    if isinstance(given, xr.DataArray):
-        return given
-    if isinstance(given, Mapping | pd.Series):
-        names = list(given.keys())
+        return accuracy[name]
+    if isinstance(accuracy, xr.DataArray):
+        return accuracy
+    if isinstance(accuracy, Mapping | pd.Series):
+        names = list(accuracy.keys())
         # All names become text if any is text. Tuples match no name, but are allowed.
         text = any(isinstance(name, str | tuple) for name in names)
         index = pd.Index([str(name) for name in names] if text else names)
-        values = np.fromiter((value for _, value in given.items()), dtype=object, count=len(given))
+        values = np.fromiter(
+            (value for _, value in accuracy.items()), dtype=object, count=len(accuracy)
+        )
         return xr.DataArray(values, dims=ANNOTATOR, coords={ANNOTATOR: index})
-    if isinstance(given, list | tuple | np.ndarray) and not np.ma.is_masked(given):
-        return _by_place(given, annotations)
-    if np.isnan(real(given)):
-        raise ArgumentError(NAME, expected=EXPECTED, found=brief(given))
-    return xr.DataArray(real(given))
+    if isinstance(accuracy, list | tuple | np.ndarray) and not np.ma.is_masked(accuracy):
+        return _by_place(accuracy, annotations)
+    if np.isnan(real(accuracy)):
+        raise ArgumentError(NAME, expected=EXPECTED, found=brief(accuracy))
+    return xr.DataArray(real(accuracy))
 
 
-def _by_place(given: Any, annotations: xr.Dataset) -> xr.DataArray:
+def _by_place(accuracy: Any, annotations: xr.Dataset) -> xr.DataArray:
     """Read an array without names: one number, one per annotator, or one per annotator and item."""
     try:
-        values = np.asarray(given)
+        values = np.asarray(accuracy)
     except ValueError as problem:  # rows of different length
         raise ArgumentError(NAME, expected=EXPECTED, found="a ragged list") from problem
     n, items = annotations.sizes[ANNOTATOR], annotations.sizes[ITEM]
@@ -222,7 +227,7 @@ def _places(array: xr.DataArray, dim: str, names: Names) -> Ints:
     doubled = pd.Index(known).duplicated()
     if doubled.any():
         raise ArgumentError(
-            NAME, expected=f"each {dim} once", found=f"{shown(list(known[doubled]))} twice or more"
+            NAME, expected=f"each {dim} once", found=f"{shown(list(known[doubled]))} more than once"
         )
     place = tables.match(names, known) if len(known) else np.full(len(names), -1)
     lacking = names[place < 0]
@@ -235,13 +240,13 @@ def _places(array: xr.DataArray, dim: str, names: Names) -> Ints:
     return place
 
 
-def _numbers(given: Names, name: Callable[[int], str]) -> Floats:
-    """Return the numbers, or raise with the name of the first cell that is not from 0 to 1."""
-    values = given
-    if given.dtype.kind == "O":
-        values = np.array([real(value) for value in given.ravel()]).reshape(given.shape)
+def _numbers(entries: Names, name: Callable[[int], str]) -> Floats:
+    """Return the numbers, or raise and name the first cell with a number outside 0 to 1."""
+    values = entries
+    if entries.dtype.kind == "O":
+        values = np.array([real(value) for value in entries.ravel()]).reshape(entries.shape)
     if values.dtype.kind not in "iuf":
-        raise ArgumentError(NAME, expected=EXPECTED, found=f"values of type {given.dtype}")
+        raise ArgumentError(NAME, expected=EXPECTED, found=f"values of type {entries.dtype}")
     values = values.astype(np.float64, copy=False)
     if values.size and not (values.min() >= 0 and values.max() <= 1):
         draw, cell = np.argwhere(~((values >= 0) & (values <= 1)))[0].tolist()
@@ -249,13 +254,13 @@ def _numbers(given: Names, name: Callable[[int], str]) -> Floats:
             NAME,
             where=name(cell),
             expected="numbers from 0 to 1",
-            found=brief(plain_label(given[draw, cell])),
+            found=brief(plain_label(entries[draw, cell])),
         )
     return values
 
 
 _NEVER: Final = 1e-13
-"""Smallest distance of accuracies from 0 and 1.
+"""Minimum distance of accuracies from 0 and 1.
 
 If annotators with accuracies 0 and 1 agreed, the probability that both are right would be 0 / 0;
 with this bound it is 1/2.
@@ -265,12 +270,12 @@ with this bound it is 1/2.
 def majority_agreement(annotations: xr.Dataset, annotator: Ints) -> Accuracies:
     """Return each annotator's agreement with the majority label of the other annotators.
 
-    The value is arbitrary for annotators who share no item with others: they are in no pair.
+    Annotators who share no item with others are in no pair, so their value does not matter.
     """
-    item, whose, credit = credit_by_statement(annotations)
+    item, annotator_code, credit = credit_by_statement(annotations)
     shape = (annotations.sizes[ITEM], annotations.sizes[ANNOTATOR])
     named, judged = (
-        sparse.csr_array((values, (item, whose)), shape=shape)
+        sparse.csr_array((values, (item, annotator_code)), shape=shape)
         for values in (credit, np.ones_like(credit))
     )
     totals = np.concatenate([named.sum(axis=0), judged.sum(axis=0)])[None]
@@ -279,7 +284,7 @@ def majority_agreement(annotations: xr.Dataset, annotator: Ints) -> Accuracies:
 
 
 def _shares_named(totals: Floats) -> Floats:
-    """Return accuracies (set of weights, annotator) from totals of labels named and judged."""
+    """Return accuracies (set of weights, annotator) from totals of `Accuracies.sums`."""
     named, judged = np.split(totals, 2, axis=1)
     shares = named / np.where(judged > 0, judged, 1.0)
     return np.ascontiguousarray(np.clip(shares, _NEVER, 1.0 - _NEVER))

@@ -21,7 +21,8 @@ from dissensus.statistics._sums import Matrix, Sums, Undefined, compact, indicat
 
 RELATIVE: Final = 1e-9
 ROUNDING: Final = 1e-12
-"""Two distances are equal up to RELATIVE of the larger, plus ROUNDING of the sum by item."""
+"""Two distances count as equal if their difference is at most RELATIVE times the larger one, plus
+ROUNDING times the sum of the item's distances."""
 
 NO_ITEMS: Final = "an annotator has no item with another annotator and a prediction"
 
@@ -37,7 +38,7 @@ def advantage_probability(
     on_missing: str = "raise",
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""Share of items on which a system is at least as close to the others as an annotator is.
+    r"""Share of items on which a system is at least as close as an annotator to the others.
 
     .. math:: \rho_{mj} = \frac{1}{|I_j|} \sum_{i \in I_j} \Bigl[
         \sum_{r \neq j} \psi(m_i, Y_{ir}) \leq \sum_{r \neq j} \psi(Y_{ij}, Y_{ir}) \Bigr]
@@ -57,7 +58,7 @@ def advantage_probability(
         ones), "jaccard" for sets, and "ranking" for rankings. The source calls "nominal" accuracy
         and "squared" RMSE.
     min_items : int
-        The value of an annotator with fewer items in :math:`I_j` (not counting weights) is NaN.
+        The value of an annotator with fewer items in :math:`I_j` (weights are ignored) is NaN.
     tolerance, depth, on_missing, weights
         As for `discrepancy_ratio`.
 
@@ -69,11 +70,11 @@ def advantage_probability(
 
     Notes
     -----
-    Do not compare the value with one half. A system that copies the annotator scores 1, and where
-    annotators agree, most items are ties, which count for the system. Compare it with the
-    annotator's own score: `alt_test` reports both, `winning_rate` compares them. The size of a
-    difference is ignored: an error that no annotator would make counts like a near miss. The
-    discrepancy ratio measures sizes.
+    Do not compare the value with one half. A system that copies the annotator scores 1. If
+    annotators often agree, most items are ties, which count for the system. Compare the value with
+    the annotator's own score: `alt_test` reports both, and `winning_rate` compares them. The size
+    of a difference is ignored: an error that no annotator would make counts like a near miss.
+    `discrepancy_ratio` measures the size of differences.
 
     An annotator who skips hard items is compared with the system on the same, easier items.
 
@@ -88,15 +89,15 @@ def advantage_probability(
     >>> dx.advantage_probability(ann, pred).values
     array([[0.5, 0.5, 0.5]])
     """
-    least = whole("min_items", min_items, 1)
+    minimum = whole("min_items", min_items, 1)
     pairs = comparisons(annotations, predictions, distance, on_missing, tolerance, depth)
-    short = pairs.n_items < least
+    short = pairs.n_items < minimum
     shape = (-1, len(pairs.systems), len(pairs.annotators))
 
     def finish(totals: Floats, undefined: Undefined) -> Floats:
         n, better = totals[:, None, : shape[2]], totals[:, shape[2] :].reshape(shape)
         share = better / np.where(n > 0, n, 1.0)
-        out = undefined.where(np.broadcast_to(short, share.shape), share, too_few(least))
+        out = undefined.where(np.broadcast_to(short, share.shape), share, too_few(minimum))
         return undefined.where(np.broadcast_to(n <= 0, share.shape), out, NO_ITEMS)
 
     kept = ~short[pairs.annotator]  # annotators with too few items have no value
@@ -226,10 +227,11 @@ def winning_rate(
     .. math:: \omega_m = \frac{1}{|J|} \sum_{j \in J}
         \bigl[ \rho^f_{mj} - \rho^h_{mj} > -\varepsilon \bigr]
 
-    :math:`\rho^f_{mj}` is how often system m is at least as close to the other annotators as j is
-    (`advantage_probability`), :math:`\rho^h_{mj}` how often j is at least as close as m. A tie
-    counts for both, so the difference of the two shares is how often the system is strictly closer,
-    minus how often the annotator is. :math:`J` are the annotators with enough items.
+    :math:`\rho^f_{mj}` is the share of items on which system m is at least as close to the other
+    annotators as j is (`advantage_probability`), and :math:`\rho^h_{mj}` the share on which j is at
+    least as close as m. A tie counts for both. So the difference is the share of items on which the
+    system is strictly closer, minus the share on which the annotator is. :math:`J` are the
+    annotators with at least ``min_items`` items.
 
     **With** `bayesian_bootstrap` the draws are the posterior of the winning rate, and no test is
     needed. ``(draws >= 0.5).mean("draw")`` is the probability that the system passes the source's
@@ -237,19 +239,19 @@ def winning_rate(
     wins against each annotator. If wins are declared where this probability is at least .95, the
     expected share of false wins is at most .05, without further correction.
 
-    **Without draws** the value shows which annotators the system exceeds *on these items*, even by
-    a small difference. This is not evidence for other items: `alt_test` counts only significant
-    wins, and with the same settings and ``q`` below .5 its winning rate is never higher.
+    **Without draws** the value counts all wins *on these items*, however small the difference. It
+    is not evidence for other items. `alt_test` counts only significant wins: with the same settings
+    and ``q`` below .5 its winning rate is never higher.
 
     Parameters
     ----------
     annotations, predictions, distance, tolerance, depth, on_missing, weights
         As for `advantage_probability`.
     epsilon : float
-        Margin: the share of items by which the system may be behind, because it costs less. The
+        Margin: the share of items by which the system may be behind, because it is cheaper. The
         source uses .2 against experts, .15 against skilled people, .1 against crowd-workers.
     min_items : int
-        Annotators with fewer items (not counting weights) are left out: the bootstrap's intervals
+        Annotators with fewer items (weights are ignored) are left out: the bootstrap's intervals
         are too narrow with few items.
     per_annotator : bool
         Return 1 where the system wins, 0 where not, and NaN for annotators left out.
@@ -278,10 +280,10 @@ def winning_rate(
     array([1.])
     """
     arguments.flags(per_annotator=per_annotator)
-    margin, least = proportion("epsilon", epsilon), whole("min_items", min_items, 1)
+    margin, minimum = proportion("epsilon", epsilon), whole("min_items", min_items, 1)
     pairs = comparisons(annotations, predictions, distance, on_missing, tolerance, depth)
     ahead = pairs.system_as_close.astype(np.int8) - pairs.annotator_as_close
-    enough = pairs.n_items >= least
+    enough = pairs.n_items >= minimum
     shape = (-1, len(pairs.systems), len(pairs.annotators))
 
     def finish(totals: Floats, undefined: Undefined) -> Floats:
@@ -292,9 +294,9 @@ def winning_rate(
         if not per_annotator:
             tested = counted.sum(axis=2).astype(np.float64)
             return undefined.divide(
-                won.sum(axis=2), tested, f"no annotator can be compared: {too_few(least)}"
+                won.sum(axis=2), tested, f"no annotator can be compared: {too_few(minimum)}"
             )
-        out = undefined.where(np.broadcast_to(~enough, won.shape), won, too_few(least))
+        out = undefined.where(np.broadcast_to(~enough, won.shape), won, too_few(minimum))
         return undefined.where(np.broadcast_to(n <= 0, won.shape), out, NO_ITEMS)
 
     name, dims = ("win", (SYSTEM, ANNOTATOR)) if per_annotator else ("winning_rate", (SYSTEM,))
@@ -305,7 +307,7 @@ def winning_rate(
         pairs.items,
         dims={name: dims},
         coords={SYSTEM: pairs.systems, ANNOTATOR: pairs.annotators},
-        attrs=pairs.attrs | {"epsilon": margin, "min_items": least},
+        attrs=pairs.attrs | {"epsilon": margin, "min_items": minimum},
     ).value(weights)
 
 
@@ -345,7 +347,7 @@ def alt_test(
     q : float
         The accepted rate of false wins among the wins.
     min_items : int
-        Annotators who share fewer items with others are not tested; 2 or more.
+        Annotators who share fewer items with others are not tested. Must be 2 or more.
 
     Returns
     -------
@@ -358,10 +360,10 @@ def alt_test(
 
     Notes
     -----
-    If all :math:`d_i` are equal the variance is 0, and the p-value is 0 (below epsilon) or 1.
-    A system that fails is not shown to be worse: with few items no system wins. `winning_rate` with
-    `bayesian_bootstrap` gives the probability of each win instead. It allows for clusters of items;
-    a t-test assumes independent items.
+    If all :math:`d_i` are equal, the p-value is 0 if they are below epsilon, and 1 otherwise.
+    If a system fails, this does not show that it is worse: with few items no system wins.
+    `winning_rate` with `bayesian_bootstrap` gives the probability of each win instead. It allows
+    for clusters of items, whereas a t-test assumes independent items.
 
     Source: Calderon, Reichart and Dror (2025), "The alternative annotator test for
     LLM-as-a-judge", ACL, section 3.
@@ -375,14 +377,14 @@ def alt_test(
     >>> test["winning_rate"].item(), test["passes"].item()
     (1.0, True)
     """
-    margin, least = proportion("epsilon", epsilon), whole("min_items", min_items, 2)
+    margin, minimum = proportion("epsilon", epsilon), whole("min_items", min_items, 2)
     rate = proportion("q", q)
     pairs = comparisons(annotations, predictions, distance, on_missing, tolerance, depth)
-    tested = pairs.n_items >= least
+    tested = pairs.n_items >= minimum
     if not tested.all():
         warn_caller(
             f"{(~tested).sum()} of {len(tested)} annotators are not tested "
-            f"({shown(list(pairs.annotators[~tested]))}): {too_few(least)}."
+            f"({shown(list(pairs.annotators[~tested]))}): {too_few(minimum)}."
         )
     system, annotator, p = _by_annotator(pairs, tested, margin)
     adjusted = np.full_like(p, np.nan)
@@ -407,7 +409,7 @@ def alt_test(
         | {name: ((SYSTEM, ANNOTATOR), values) for name, values in by_both.items()}
         | {"items": (ANNOTATOR, pairs.n_items)},
         coords={SYSTEM: pairs.systems, ANNOTATOR: pairs.annotators},
-        attrs=pairs.attrs | {"epsilon": margin, "q": rate, "min_items": least},
+        attrs=pairs.attrs | {"epsilon": margin, "q": rate, "min_items": minimum},
     )
 
 
@@ -437,13 +439,13 @@ def _by_annotator(
 
 
 def p_values(n: Floats, total: Floats, squares: Floats, margin: float) -> Floats:
-    """Return p-values of t-tests that the mean of n whole numbers is below a margin.
+    """Return p-values of t-tests of whether the mean of n whole numbers is below a margin.
 
     ``total`` and ``squares`` are the sums of the numbers and of their squares.
     """
     mean = total / n
     variance = (squares - total * mean) / (n - 1)
-    spread = n * squares > total**2  # exact: these are whole numbers
+    spread = n * squares > total**2  # exact, since these are whole numbers
     error = np.sqrt(np.where(spread, variance, 1.0) / n)
     p = stats.t.cdf((mean - margin) / error, n - 1)
     return np.asarray(np.where(spread, p, np.where(mean < margin, 0.0, 1.0)))

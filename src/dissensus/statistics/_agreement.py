@@ -14,10 +14,10 @@ from dissensus.statistics._chance import (
     NO_PAIRS,
     NO_SPREAD,
     ONE_LABEL,
-    apart_by_item,
     beyond_chance,
-    blind_distance,
+    chance_distance,
     described,
+    distance_by_item,
     label_space,
 )
 from dissensus.statistics._distances import disagreement, pairs_of, shares_matrix
@@ -30,7 +30,7 @@ def percent_agreement(annotations: xr.Dataset, *, weights: Any = None) -> xr.Dat
 
     .. math:: p_o = \frac{1}{I} \sum_i \frac{1}{A_i (A_i - 1)} \sum_{r \neq s} [y_{ir} = y_{is}]
 
-    over the :math:`I` items that have :math:`A_i \geq 2` annotators. Every item weighs the same.
+    over the :math:`I` items that have :math:`A_i \geq 2` annotators. All items have equal weights.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def percent_agreement(annotations: xr.Dataset, *, weights: Any = None) -> xr.Dat
 
     Notes
     -----
-    Agreement by chance is included, and is high with few labels or one frequent label.
+    The value includes agreement by chance, which is high with few labels or one frequent label.
     `krippendorff_alpha` and `gwet_ac` correct for chance in different ways.
 
     Source: Fleiss (1971), Eq. 2 and 3, with any number of annotators per item.
@@ -63,8 +63,8 @@ def percent_agreement(annotations: xr.Dataset, *, weights: Any = None) -> xr.Dat
     rows = rows_of(annotations)
     codes, labels = labels_of(annotations)
     agreement = label_shares(rows, codes, len(labels)).agreement
-    paired = (rows.voices >= 2).astype(np.float64)
-    parts = (paired, agreement / np.maximum(pairs_of(rows.voices), 1.0))
+    paired = (rows.n_annotators >= 2).astype(np.float64)
+    parts = (paired, agreement / np.maximum(pairs_of(rows.n_annotators), 1.0))
 
     def finish(totals: Floats, undefined: Undefined) -> Floats:
         return undefined.divide(totals[:, 1], totals[:, 0], NO_PAIRS)
@@ -98,11 +98,13 @@ def fleiss_kappa(annotations: xr.Dataset, *, weights: Any = None) -> xr.DataArra
     Notes
     -----
     Where one label is frequent, chance agreement is high and kappa is low even with few
-    disagreements (prevalence). Report `percent_agreement` and `gwet_ac` beside kappa. Kappa is
-    lower if annotators use labels with different frequencies, like `krippendorff_alpha` and unlike
-    `cohen_kappa` and `iota`. It ignores the order of labels, and is biased downwards with few
-    items; `krippendorff_alpha` uses the order and corrects the bias. Each *item* has the same
-    weight here, each *label* in `krippendorff_alpha`: with missing labels the two differ.
+    disagreements (prevalence). Report `percent_agreement` and `gwet_ac` beside kappa.
+
+    If annotators use labels with different frequencies, this kappa and `krippendorff_alpha` are
+    lower, while `cohen_kappa` and `iota` are not. Fleiss' kappa ignores the order of labels, and is
+    biased downwards with few items; `krippendorff_alpha` can use the order, and corrects the bias.
+    Fleiss' kappa gives all *items* equal weights, `krippendorff_alpha` all *labels*: the two differ
+    if labels are missing.
 
     With two annotators this is Scott's pi.
 
@@ -120,11 +122,11 @@ def fleiss_kappa(annotations: xr.Dataset, *, weights: Any = None) -> xr.DataArra
     annotations = read(annotations)
     rows = rows_of(annotations)
     distances = disagreement(annotations, rows, "nominal")
-    paired = (rows.voices >= 2).astype(np.float64)
+    paired = (rows.n_annotators >= 2).astype(np.float64)
     parts = (
         paired,
-        distances.within / np.maximum(pairs_of(rows.voices), 1.0),
-        times(distances.margin, 1.0 / np.maximum(rows.voices, 1.0)),
+        distances.within / np.maximum(pairs_of(rows.n_annotators), 1.0),
+        times(distances.margin, 1.0 / np.maximum(rows.n_annotators, 1.0)),
     )
 
     def finish(totals: Floats, undefined: Undefined) -> Floats:
@@ -193,8 +195,11 @@ def bennett_s(
     annotations = read(annotations)
     n_labels = label_space(annotations, "bennett_s")
     rows = rows_of(annotations)
-    parts = ((rows.voices >= 2).astype(np.float64), apart_by_item(annotations, rows, weighting))
-    by_chance = blind_distance(n_labels, weighting)
+    parts = (
+        (rows.n_annotators >= 2).astype(np.float64),
+        distance_by_item(annotations, rows, weighting),
+    )
+    by_chance = chance_distance(n_labels, weighting)
 
     def finish(totals: Floats, undefined: Undefined) -> Floats:
         observed = undefined.divide(totals[:, 1], totals[:, 0], NO_PAIRS)
@@ -239,8 +244,8 @@ def gwet_ac(
 
     Chance agreement is *small* where one label is frequent, at most :math:`1/K` for AC1. So AC is
     close to 1 even if annotators cannot distinguish the rare label from the frequent one, and it is
-    higher if unused labels are declared. A high AC does not show that the labels inform about the
-    items: report `krippendorff_alpha` beside AC.
+    higher if unused labels are declared. A high AC does not show that the labels contain
+    information about the items: report `krippendorff_alpha` beside AC.
 
     Source: Gwet (2008), "Computing inter-rater reliability and its variance in the presence of
     high agreement", *British Journal of Mathematical and Statistical Psychology* 61; Gwet (2014),
@@ -257,14 +262,14 @@ def gwet_ac(
     n_labels = label_space(annotations, "gwet_ac")
     rows = rows_of(annotations)
     shares = label_shares(rows, labels_of(annotations)[0], n_labels)
-    paired = (rows.voices >= 2).astype(np.float64)
+    paired = (rows.n_annotators >= 2).astype(np.float64)
     parts = (
         paired,
-        apart_by_item(annotations, rows, weighting),
-        times(shares_matrix(shares, n_labels), 1.0 / np.maximum(rows.voices, 1.0)),
+        distance_by_item(annotations, rows, weighting),
+        times(shares_matrix(shares, n_labels), 1.0 / np.maximum(rows.n_annotators, 1.0)),
     )
     # The first factor of p_e: the mean weight of two labels times K / (K - 1).
-    factor = (1.0 - blind_distance(n_labels, weighting)) * n_labels / max(n_labels - 1, 1)
+    factor = (1.0 - chance_distance(n_labels, weighting)) * n_labels / max(n_labels - 1, 1)
 
     def finish(totals: Floats, undefined: Undefined) -> Floats:
         observed = undefined.divide(totals[:, 1], totals[:, 0], NO_PAIRS)

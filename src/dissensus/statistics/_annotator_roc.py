@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus.data.alignment import said_by_systems, systems_of
+from dissensus.data.alignment import labels_by_systems, systems_of
 from dissensus.data.layout import EVERYBODY, RESPONDENTS
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
@@ -46,8 +46,7 @@ def annotator_roc(
     .. math:: \mathrm{sensitivity} \sim \mathrm{Beta}(a + t, b + n_+ - t), \qquad
         \mathrm{false\ positive\ rate} \sim \mathrm{Beta}(a + f, b + n_- - f)
 
-    independently. If ``annotations`` is a fit that learned the truth, the draws are those of the
-    fit.
+    Both rates are independent. If ``annotations`` is a fit, the draws are those of the fit.
 
     Parameters
     ----------
@@ -74,24 +73,25 @@ def annotator_roc(
     Returns
     -------
     xarray.Dataset
-        Draws of ``sensitivity`` and ``false_positive_rate`` (annotator), from 0 to 1, and for
-        systems ``system_sensitivity`` and ``system_false_positive_rate`` (system) if there are any,
-        but not from a fit of `models.dawid_skene` with ``systems="related"``.
-        ``attrs["positive"]`` is the positive label; with known labels ``attrs["n_positive"]`` and
-        ``attrs["n_negative"]`` are the numbers of labels behind each annotator's rates. If there
-        are no labels for a rate, it is drawn from the prior, with a warning.
+        Draws of ``sensitivity`` and ``false_positive_rate`` (annotator), from 0 to 1. If there are
+        systems, also ``system_sensitivity`` and ``system_false_positive_rate`` (system), except
+        from a fit of `models.dawid_skene` with ``systems="related"``. ``attrs["positive"]`` is the
+        positive label. With known labels, ``attrs["n_positive"]`` and ``attrs["n_negative"]`` are
+        the numbers of labels from which each annotator's rates are estimated. A rate without labels
+        is drawn from the prior, with a warning.
 
     Notes
     -----
-    If a fit is the truth, rates contain the errors of its model. In a simulation with items of
-    unlike difficulty and a fit of `models.symmetric_confusion` that does not model difficulty,
-    89 % intervals contained .73 of 60 rates, and sensitivities were .03 too high on average. An
-    annotator who guesses is on the diagonal. The items are fixed, and labels of one annotator are
+    If ``truth`` is a fit, rates depend on the assumptions of its model. In a simulation, items
+    differed in difficulty and the fit of `models.symmetric_confusion` did not model difficulty:
+    89 % intervals contained 73 % of 60 rates, and sensitivities were .03 too high on average.
+
+    An annotator who guesses has equal rates. The items are fixed, and labels of one annotator are
     assumed to be independent given the truth. Each repeated label of an item (``trial=``) counts.
 
-    `models.symmetric_confusion` with one accuracy p for all annotators gives one point. With two
-    labels, all its points have sensitivity p and false positive rate 1 - p. If items differ in
-    difficulty, rates are averages over items.
+    Fits of `models.symmetric_confusion` with two labels have sensitivity p and false positive rate
+    1 - p, where p is the accuracy. If all annotators have one accuracy, they have the same rates.
+    If items differ in difficulty, rates are averages over items.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", *Applied Sciences* 10, Figure 7a,
     with posteriors.
@@ -118,9 +118,9 @@ def annotator_roc(
     rng = generator(random_seed, "annotator ROC")
     known = true_labels(truth, annotations, rng, on_missing, systems=predictions is not None)
     n = known.number_of_draws(draws)
-    kept = of_known_items(annotations, known)
-    item, given, annotator = codes_in(kept, ITEM, LABEL, ANNOTATOR)
-    tables = _tables(known.code, code, item, given, annotator, len(people))
+    known_annotations = of_known_items(annotations, known)
+    item, label_code, annotator = codes_in(known_annotations, ITEM, LABEL, ANNOTATOR)
+    tables = _tables(known.code, code, item, label_code, annotator, len(people))
     _warn(tables, people)
     values = {
         name: ((ANNOTATOR,), rates)
@@ -129,7 +129,7 @@ def annotator_roc(
     coords = {ANNOTATOR: people}
     if predictions is not None:
         systems = systems_of(annotations, predictions, on_missing)
-        predicted = said_by_systems(systems, labels)
+        predicted = labels_by_systems(systems, labels)
         item, system = np.nonzero((predicted >= 0) & (known.code >= 0).all(axis=0)[:, None])
         label = predicted[item, system]
         by_system = _tables(known.code, code, item, label, system, len(systems.names))
@@ -207,7 +207,7 @@ def in_words(roc: xr.Dataset, positive: Any) -> str:
     )
 
 
-# Rates from a fit that learned the annotators' confusion matrices.
+# Rates from the annotators' confusion matrices in a fit.
 
 
 def _of_fit(fit: xr.DataTree, positive: Any) -> xr.Dataset:
@@ -252,12 +252,12 @@ def _fitted_rates(
     """Return both rates, or None if the posterior does not have them."""
     matrices = "confusion" if dim == ANNOTATOR else "system_confusion"
     if any(str(name).startswith("typical_") for name in posterior):
-        return None  # a trace: matrices are of typical items, not of all
+        return None  # a trace: matrices are for typical items, not averages over items
     if dim == SYSTEM and matrices in posterior and "shared_answers" in posterior:
         return None  # matrices describe only the answers that are not shared
     complete = "population_confusion" in posterior and "confusion_concentration" not in posterior
     if dim == ANNOTATOR and matrices not in posterior and complete:
-        posterior = posterior.assign({  # a trace of one matrix for all
+        posterior = posterior.assign({  # a trace with one matrix for all annotators
             matrices: posterior["population_confusion"].expand_dims({dim: [EVERYBODY]})
         })  # fmt: skip
     if matrices in posterior:

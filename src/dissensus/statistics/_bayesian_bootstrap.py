@@ -54,10 +54,10 @@ def bayesian_bootstrap(
     Parameters
     ----------
     statistic : str or callable
-        A statistic of dissensus or its name, also wrapped in `functools.partial`: all draws are one
-        matrix product over sums by item. Or any callable that takes annotations as the first
-        argument and ``weights=`` (a DataArray over items), and returns a number, DataArray, or
-        Dataset: the callable is called once per draw.
+        A statistic of dissensus, which may be wrapped in `functools.partial`, or its name: all
+        draws are computed as one matrix product. Or any callable that takes annotations as the
+        first argument and ``weights=`` (a DataArray over items), and returns a number, DataArray,
+        or Dataset: it is called once per draw.
     annotations : Dataset
         Annotations.
     *args, **kwargs
@@ -68,13 +68,13 @@ def bayesian_bootstrap(
     cluster : None, "item", array-like (item), Series, or mapping from item to cluster
         The sampled units: clusters whose items stay together, such as patients or documents. None
         uses the clusters in the annotations (``cluster=`` of `dissensus.annotations`), or items if
-        there are none; "item" always uses items. A Series whose index holds the items is matched by
-        name, as ``weights=`` are.
+        there are none; "item" always uses items. A Series is matched by name if its index has the
+        items, as ``weights=`` are.
     random_seed : int or numpy.random.Generator, optional
         The same seed gives the same draws. A statistic with its own ``random_seed`` (`relative_f1`)
-        gets the same seed (or a spawned Generator), unless you pass another to the statistic.
+        gets the same seed (or a spawned Generator), unless `functools.partial` sets another one.
     progressbar : bool
-        Show progress. Only for your own callables.
+        Show the progress of your own callables; statistics of dissensus do not use it.
 
     Returns
     -------
@@ -86,19 +86,19 @@ def bayesian_bootstrap(
     Notes
     -----
     If the statistic itself has draws (`weighted_reliability` with draws of accuracies), each set of
-    weights is paired with one of these draws, and the result has both uncertainties. Pairs are
-    formed by rank, high with high: accuracies learned from the same labels are high where labels
-    agree, and independent pairs would make intervals a fifth too narrow. With accuracies from other
-    data, such as a test, the intervals are too wide.
+    weights is paired with one of these draws, and the result includes both uncertainties. Pairs are
+    formed by rank, high with high. The reason is that accuracies estimated from the same labels are
+    high where labels agree: independent pairs would make intervals a fifth too narrow. If
+    accuracies come from other data, such as a test of the annotators, the intervals are too wide.
 
     To compare two statistics, or two pools, do not subtract the draws of two calls, which have
     different weights. Write a callable that returns the difference, or both in a Dataset.
 
     Intervals are for the same annotators and new items. Other annotators may agree much more, or
-    less: `dissensus.evaluate` adds this to its draws of agreement.
+    less: the draws of agreement from `dissensus.evaluate` include this uncertainty.
 
-    Only observed items occur in the draws. Where annotators agree on all items, or on none, all
-    draws are equal: an interval of width 0 is not certainty.
+    Only observed items occur in the draws. If annotators agree on all items, or on none, all draws
+    are equal: an interval of width 0 does not mean certainty.
 
     Source: Rubin (1981), "The Bayesian bootstrap", *Annals of Statistics* 9.
 
@@ -112,8 +112,8 @@ def bayesian_bootstrap(
     """
     n_draws = arguments.whole("draws", draws, 1, MOST_DRAWS)
     units = units_of(annotations, cluster)
-    function, before, known = _unwrapped(statistic)
-    args, kwargs = (annotations, *before, *args), known | kwargs
+    function, leading, keywords = _unwrapped(statistic)
+    args, kwargs = (annotations, *leading, *args), keywords | kwargs
     entry = statistics.registered(function)
     if entry is None:
         weights = kwargs.pop("weights", None)
@@ -127,8 +127,8 @@ def drawn(sums: Sums, units: Units, n_draws: int, random_seed: Any) -> xr.DataAr
     """Return draws of a statistic from its sums over items; ``units`` are the sampled units."""
     rng = generator(random_seed, _STREAM)
     by_unit = sums if units.are_items else over_units(sums, units.of_item, units.n)
-    again = deepcopy(rng)  # for a first pass with the same weights
-    by_unit = by_unit.resampled(replicated(by_unit, again, n_draws), again)
+    rng_copy = deepcopy(rng)  # for a first pass with the same weights
+    by_unit = by_unit.resampled(replicated(by_unit, rng_copy, n_draws), rng_copy)
     if not warn_of_few(sums.name, sums.bears, units):
         warn_of_few_each(replace(sums, dims=by_unit.dims), units)
     undefined = Undefined()
@@ -147,21 +147,21 @@ def drawn(sums: Sums, units: Units, n_draws: int, random_seed: Any) -> xr.DataAr
 def prepared(
     entry: Statistic, args: tuple[Any, ...], kwargs: Mapping[str, Any], random_seed: Any
 ) -> Sums:
-    """Return the weighted sums of a statistic, or raise for arguments that it does not have."""
+    """Return the weighted sums of a statistic, or raise for arguments that it does not take."""
     kwargs = dict(kwargs)
     weights = kwargs.pop("weights", None)
     signature = inspect.signature(entry.function)
     try:
-        given = signature.bind(*args, **kwargs).arguments
+        bound = signature.bind(*args, **kwargs).arguments
     except TypeError as problem:
         bare = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
         listed = signature.replace(parameters=bare, return_annotation=signature.empty)
         raise ArgumentError(
             entry.name, expected=f"the arguments {listed}", found=f"others ({problem})"
         ) from problem
-    if "random_seed" in signature.parameters and "random_seed" not in given:
+    if "random_seed" in signature.parameters and "random_seed" not in bound:
         spawns = isinstance(random_seed, np.random.Generator)
-        # A spawned generator: the statistic's draws must not change the weights.
+        # A spawned generator, so that the statistic's random numbers do not change the weights.
         kwargs["random_seed"] = random_seed.spawn(1)[0] if spawns else random_seed
     sums: Sums = entry.sums(*args, **kwargs)
     return sums.weighted(weights)
@@ -178,8 +178,8 @@ def _unwrapped(statistic: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
             found=type(statistic).__name__,
         )
     if isinstance(statistic, partial) and not statistic.args:
-        function, args, known = _unwrapped(statistic.func)
-        return function, args, known | statistic.keywords
+        function, args, keywords = _unwrapped(statistic.func)
+        return function, args, keywords | statistic.keywords
     return statistic, (), {}
 
 
@@ -196,7 +196,13 @@ class _Call:
         self.name = getattr(function, "__name__", "statistic")
 
     def draws(
-        self, given: Any, units: Units, rng: np.random.Generator, n: int, *, progressbar: bool
+        self,
+        base_weights: Any,
+        units: Units,
+        rng: np.random.Generator,
+        n: int,
+        *,
+        progressbar: bool,
     ) -> xr.DataArray | xr.Dataset:
         """Return the results of all draws, along chain and draw."""
         from rich.progress import track
@@ -204,8 +210,8 @@ class _Call:
         self._check_arguments()
         items = self.args[0][ITEM].to_numpy()
         factor = np.ones(len(items))
-        if given is not None:
-            factor = counts_of(item_weights(given, items, "weights"))
+        if base_weights is not None:
+            factor = counts_of(item_weights(base_weights, items, "weights"))
         warn_of_few(self.name, factor > 0, units)
         results: list[Any] = []
         for draw in track(range(n), description="bootstrap", disable=not progressbar):
@@ -272,14 +278,14 @@ def _number(value: Any, draw: int) -> float:
         if plain and numeric and not array.ndim:
             return float(array[()])
     except (TypeError, ValueError, OverflowError) as problem:
-        found = f"{type(value).__name__} ({problem})"
+        description = f"{type(value).__name__} ({problem})"
     else:
-        found = type(value).__name__
-    raise _unfit(draw, "a callable that returns a number, a DataArray or a Dataset", found)
+        description = type(value).__name__
+    raise _unfit(draw, "a callable that returns a number, a DataArray or a Dataset", description)
 
 
 def _require_same_form(first: Any, result: Any, draw: int) -> None:
-    """Raise unless a result has the form of the first: xarray would fill gaps with NaN."""
+    """Raise unless a result has the form of the first, since xarray would fill gaps with NaN."""
     same = type(result) is type(first) and _form(result) == _form(first)
     if same and result.coords.to_dataset().equals(first.coords.to_dataset()):
         return
@@ -288,7 +294,7 @@ def _require_same_form(first: Any, result: Any, draw: int) -> None:
 
 
 def _form(value: xr.DataArray | xr.Dataset) -> dict[Any, tuple[Any, ...]]:
-    """Return name, dims and shape of all variables."""
+    """Return the dims and the shape of each variable by name."""
     arrays = [value] if isinstance(value, xr.DataArray) else value.data_vars.values()
     return {array.name: (array.dims, array.shape) for array in arrays}
 
@@ -307,8 +313,8 @@ def _described_form(value: xr.DataArray | xr.Dataset) -> str:
     return f"{type(value).__name__} with {', '.join(part.strip() for part in each)}"
 
 
-def _unfit(draw: int, expected: str, found: str) -> ArgumentError:
-    return ArgumentError("statistic", where=f"draw {draw}", expected=expected, found=found)
+def _unfit(draw: int, expected: str, description: str) -> ArgumentError:
+    return ArgumentError("statistic", where=f"draw {draw}", expected=expected, found=description)
 
 
 def _stacked(results: list[Any]) -> xr.DataArray | xr.Dataset:

@@ -1,4 +1,4 @@
-"""Any function of the library, for each label of sets."""
+"""Call a function of the library for each label of annotations that are sets of labels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ANSWERS: Final = ("no", "yes")
 
 
 class ByLabel(dict[Any, Any]):
-    """Results by label; `by_label` passes each label its own result."""
+    """Results by label. As an argument of `by_label`, each call gets the result of its label."""
 
 
 def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -43,16 +43,16 @@ def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> A
         A statistic or its name, `bayesian_bootstrap`, ``fit`` of a model, or your own function.
     *args, **kwargs
         Arguments of ``function``. Annotations, predictions and known labels (``truth=``, as
-        annotations with one answer for each item) must be sets (``kind="set"``). From a dict that
-        `by_label` returned, each label gets its own value. Other arguments are the same for all
-        labels.
+        annotations with one answer for each item) must be sets (``kind="set"``). If an argument is
+        a dict that `by_label` returned, each call gets the value of its label. Other arguments are
+        the same for all labels.
 
     Returns
     -------
     DataArray, Dataset or dict
         Numbers, DataArrays and Datasets are joined along ``element`` (the label), after ``chain``
-        and ``draw`` if there are any; where labels have different coordinates, values that do not
-        exist are NaN. Other results, such as fits, are in a dict from label to result.
+        and ``draw`` if there are any; values that exist only for some labels are NaN for the
+        others. Other results, such as fits, are in a dict from label to result.
 
     Notes
     -----
@@ -60,16 +60,17 @@ def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> A
     ``random_seed`` is None. Bootstrap weights of items are then the same for each label, so that a
     mean over ``element``, or a difference between labels, has the right interval. Labels without a
     value (NaN) are left out of xarray's mean, unless ``skipna=False``. Other functions with a
-    ``random_seed``, also your own, get a different one for each label. If your own function uses
-    bootstrap weights, give them a seed inside the function, or intervals of means are wrong.
+    ``random_seed``, including your own, get a different seed for each label. If your own function
+    uses bootstrap weights, set their seed inside the function: otherwise intervals of means over
+    labels are wrong.
 
-    Fits share nothing between labels. If few answers contain a label, its fit depends on the prior.
+    Each label is fitted separately. If few answers contain a label, its fit depends on the prior.
     Draws of fits are independent between labels. The interval of their mean over ``element`` is too
     narrow if labels tend to be true together, and too wide if they exclude each other.
 
-    A label that only predictions contain is "no" in all annotations, with a warning. A confidence
-    about a whole answer is taken as the confidence in each "yes" and "no". Warnings and errors of
-    the function name the label.
+    A label that only predictions contain is "no" in all annotations, with a warning. The confidence
+    of an answer is used as the confidence of each "yes" and "no". Warnings and errors of the
+    function name the label.
 
     Raises
     ------
@@ -108,7 +109,9 @@ def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> A
         _require_one_answer_each(truth)
     elements = _elements([*args, *kwargs.values()])
     if of_sets:
-        kwargs[_TRUTH] = ByLabel({one: _known(_holds(truth, one)) for one in elements.tolist()})
+        kwargs[_TRUTH] = ByLabel({
+            element: _known(_holds(truth, element)) for element in elements.tolist()
+        })  # fmt: skip
     seeds = _seeds(function, args, kwargs, len(elements))
     results: list[Any] = []
     with same_weights():
@@ -123,7 +126,7 @@ def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> A
 def _by_name(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the same arguments, with known labels by name if they were given by position."""
+    """Return the arguments; known labels that were passed by position are passed by name."""
     try:
         names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
@@ -136,7 +139,7 @@ def _by_name(
 
 
 def _is_data(value: Any) -> bool:
-    """Say whether a value is annotations or predictions."""
+    """Return whether a value is annotations or predictions."""
     return isinstance(value, xr.Dataset) and "kind" in value.attrs
 
 
@@ -150,11 +153,11 @@ def _require_one_answer_each(truth: Any) -> None:
             "annotator for all of them",
         )  # fmt: skip
     item = truth[f"{ITEM}_code"].to_numpy()
-    again = np.flatnonzero(np.bincount(item) > 1)
-    if len(again):
+    repeated = np.flatnonzero(np.bincount(item) > 1)
+    if len(repeated):
         raise ArgumentError(
             _TRUTH, expected="one answer for each known item",
-            found=f"several for {shown(truth[ITEM].to_numpy()[again].tolist())}",
+            found=f"several for {shown(truth[ITEM].to_numpy()[repeated].tolist())}",
         )  # fmt: skip
 
 
@@ -166,42 +169,45 @@ def _known(truth: xr.Dataset) -> dict[Any, str]:
     }
 
 
-def _elements(given: list[Any]) -> Names:
+def _elements(arguments: list[Any]) -> Names:
     """Return all labels, those of annotations first, or raise if there are no sets."""
-    sets = [_checked(one) for one in given if _is_data(one)]
-    before = [one for one in given if isinstance(one, ByLabel)]
-    if not sets and not before:
+    sets = [_checked(argument) for argument in arguments if _is_data(argument)]
+    earlier = [argument for argument in arguments if isinstance(argument, ByLabel)]
+    if not sets and not earlier:
         raise ArgumentError(
             "arguments", expected='annotations or predictions that are sets (kind "set")',
-            found=shown([type(one).__name__ for one in given]) if given else "nothing",
+            found=shown([type(argument).__name__ for argument in arguments])
+            if arguments
+            else "nothing",
             hint='Read them with dissensus.annotations(..., kind="set")',
         )  # fmt: skip
-    if before:
-        return _of_results(before, sets)
-    people = [one for one in sets if SYSTEM not in one.dims]
-    systems = [one for one in sets if SYSTEM in one.dims]
-    known = [one[ELEMENT].to_numpy() for one in people] or [
-        one[LABEL].to_numpy() for one in systems
+    if earlier:
+        return _of_results(earlier, sets)
+    annotations = [data for data in sets if SYSTEM not in data.dims]
+    predictions = [data for data in sets if SYSTEM in data.dims]
+    vocabularies = [data[ELEMENT].to_numpy() for data in annotations] or [
+        data[LABEL].to_numpy() for data in predictions
     ]
-    elements = known[0]
-    for other in known[1:]:
-        elements = tables.widened(elements, other)
-    for one in systems if people else ():
-        require_alike(people[0], one)
-        stray = check_labels(one, elements, ' are taken as "no" in all annotations')
+    elements = vocabularies[0]
+    for vocabulary in vocabularies[1:]:
+        elements = tables.widened(elements, vocabulary)
+    for data in predictions if annotations else ():
+        require_alike(annotations[0], data)
+        stray = check_labels(data, elements, ' are taken as "no" in all annotations')
         if len(stray):
-            elements = tables.widened(elements, one[LABEL].to_numpy()[stray])
+            elements = tables.widened(elements, data[LABEL].to_numpy()[stray])
     return elements
 
 
-def _of_results(before: list[ByLabel], sets: list[xr.Dataset]) -> Names:
+def _of_results(earlier: list[ByLabel], sets: list[xr.Dataset]) -> Names:
     """Return the labels of results, or raise if other arguments have labels without a result."""
-    fewest = min(before, key=len)
+    fewest = min(earlier, key=len)
     elements = np.array(list(fewest))
-    others = [np.array(list(one)) for one in before]
-    others += [predicted_labels(one) if SYSTEM in one.dims else one[ELEMENT].to_numpy()
-               for one in sets]  # fmt: skip
-    for names in others:
+    vocabularies = [np.array(list(result)) for result in earlier]
+    vocabularies += [
+        predicted_labels(data) if SYSTEM in data.dims else data[ELEMENT].to_numpy() for data in sets
+    ]
+    for names in vocabularies:
         new = names[tables.match(names, elements) < 0]
         if len(new):
             raise ArgumentError(
@@ -245,11 +251,11 @@ def _seeds(
     if _has_weights(function):
         whole = isinstance(seed, int | np.integer)
         return [seed if whole else int(rng.integers(2**31))] * n
-    return [int(one) for one in rng.integers(2**31, size=n)]
+    return [int(number) for number in rng.integers(2**31, size=n)]
 
 
 def _has_weights(function: Any) -> bool:
-    """Say whether a function's random numbers are weights of items, or held-out annotators."""
+    """Return whether a function draws weights of items or held-out annotators."""
     while isinstance(function, partial):
         function = function.func
     of_metrics = str(getattr(function, "__module__", "")).startswith("dissensus.metrics.")
@@ -266,7 +272,7 @@ def _of_label(value: Any, element: Any) -> Any:
 
 
 def _holds(data: xr.Dataset, element: Any) -> xr.Dataset:
-    """Return whether each answer contains a label, as annotations or predictions."""
+    """Return annotations or predictions of whether each answer contains a label."""
     dims = data["label_code"].dims
     names = data[LABEL if SYSTEM in data.dims else ELEMENT].to_numpy()
     own = np.flatnonzero(tables.match(names, np.array([element])) == 0)
@@ -292,31 +298,31 @@ def _named(
     function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], element: Any
 ) -> Any:
     """Call the function; warnings and errors name the label."""
-    with held_back() as said:
+    with held_back() as warnings:
         try:
             result = function(*args, **kwargs)
         except Exception as problem:
             problem.add_note(f"This is about the label {brief(element)}.")
             raise
-    for text, category in said:
+    for text, category in warnings:
         warn_caller(f"Label {brief(element)}: {text}", category)
     return result
 
 
 def _joined(results: list[Any], elements: Names, name: str | None) -> Any:
-    """Put numbers and arrays side by side along ``element``, and other results into a dict."""
-    apart = ByLabel(zip(elements.tolist(), results, strict=True))
-    if all(isinstance(one, float | int | np.number) for one in results):
-        results = [xr.DataArray(float(one), name=name) for one in results]
-    kinds = {type(one) for one in results}
-    if kinds not in ({xr.DataArray}, {xr.Dataset}) or any(_is_data(one) for one in results):
-        return apart
-    if len({tuple(one.dims) for one in results}) > 1 or ELEMENT in results[0].dims:
-        return apart
+    """Join numbers and arrays along ``element``, and put other results into a dict."""
+    separate = ByLabel(zip(elements.tolist(), results, strict=True))
+    if all(isinstance(result, float | int | np.number) for result in results):
+        results = [xr.DataArray(float(result), name=name) for result in results]
+    kinds = {type(result) for result in results}
+    if kinds not in ({xr.DataArray}, {xr.Dataset}) or any(_is_data(result) for result in results):
+        return separate
+    if len({tuple(result.dims) for result in results}) > 1 or ELEMENT in results[0].dims:
+        return separate
     index = xr.DataArray(elements, dims=ELEMENT, name=ELEMENT)
     try:
         joined: Any = xr.concat(results, dim=index, join="outer", combine_attrs="drop_conflicts")
     except ValueError:  # sizes differ, and without coordinates values cannot be aligned
-        return apart
+        return separate
     first = [dim for dim in SAMPLE if dim in joined.dims]
     return joined.transpose(*first, ELEMENT, ...)

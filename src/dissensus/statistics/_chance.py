@@ -1,4 +1,4 @@
-"""The common parts of the coefficients of agreement beyond chance."""
+"""Common parts of the coefficients of agreement beyond chance."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ NO_SPREAD: Final = (
     "all labels are the same, and disagreement by chance is 0; the data do not show how well "
     "annotators distinguish items"
 )
-ROUNDED: Final = ", up to rounding beside the largest"
-"""Added to the reason if labels are numbers, whose small differences may be lost in rounding."""
+ROUNDED: Final = ", up to rounding errors of the largest numbers"
+"""Added to the reason if labels are numbers: small differences may be lost in rounding."""
 ONE_LABEL: Final = (
     "there is only one label to give, and no disagreement is possible; if there are other labels "
     "that nobody used, read the annotations with labels=[...]"
 )
 TOO_LIGHT: Final = (
-    "the items with two annotators have a total weight of one label or less; a weight is how "
-    "often an item counts (if not a whole number: relative to the mean)"
+    "the labels of items with two annotators count as one label or less in total; a weight is how "
+    "often an item counts (weights that are not whole numbers are divided by their mean)"
 )
 
 
@@ -38,23 +38,23 @@ def no_spread(*, rounded: bool) -> str:
 
 
 def beyond_chance(observed: Floats, expected: Floats, undefined: Undefined, reason: str) -> Floats:
-    """Return 1 - observed / expected disagreement, undefined where none is expected.
+    """Return 1 - observed / expected disagreement, undefined where the latter is 0.
 
-    Where ``observed`` is NaN, its reason has already been counted.
+    Where ``observed`` is NaN, the reason has already been counted.
     """
     known = ~np.isnan(observed)
     return 1.0 - undefined.divide(observed, np.where(known, expected, 1.0), reason)
 
 
-# Krippendorff's alpha from distances: of all annotators, or of each pool.
+# Krippendorff's alpha from distances, for all annotators or for one pool.
 
 
-def alpha_parts(distances: Disagreement, voices: Ints) -> tuple[Matrix, ...]:
+def alpha_parts(distances: Disagreement, n_annotators: Ints) -> tuple[Matrix, ...]:
     """Return the sums by item that alpha needs: labels, disagreement, own distances, margins."""
-    pairable = (voices >= 2).astype(np.float64)
+    pairable = (n_annotators >= 2).astype(np.float64)
     return (
-        pairable * voices,
-        distances.within / np.maximum(voices - 1, 1),
+        pairable * n_annotators,
+        distances.within / np.maximum(n_annotators - 1, 1),
         pairable * distances.own,
         times(distances.margin, pairable),
     )
@@ -84,7 +84,7 @@ DISTANCES: Final = {None: "nominal", "linear": "absolute", "quadratic": "squared
 
 
 def placed(annotations: xr.Dataset, weighting: str | None) -> tuple[xr.Dataset, str]:
-    """Return annotations with places 0, 1, ... for labels, and the name of their distance."""
+    """Return annotations with places 0, 1, ... as labels, and the name of the distance."""
     arguments.one_of("weighting", weighting, DISTANCES)
     if weighting is None:
         return annotations, DISTANCES[weighting]
@@ -101,13 +101,13 @@ def described(weighting: str | None) -> dict[str, str]:
     return {"weighting": "none" if weighting is None else str(weighting)}
 
 
-def apart_by_item(annotations: xr.Dataset, rows: Grouped, weighting: str | None) -> Floats:
+def distance_by_item(annotations: xr.Dataset, rows: Grouped, weighting: str | None) -> Floats:
     """Return the mean distance between two annotators (item), from 0 to 1; 0 without a pair."""
     annotations, distance = placed(annotations, weighting)
     within = disagreement(annotations, rows, distance).within
     last = max(annotations.sizes[LABEL] - 1.0, 1.0) if weighting is not None else 1.0
     largest = last**2 if weighting == "quadratic" else last
-    return within / np.maximum(pairs_of(rows.voices), 1.0) / largest
+    return within / np.maximum(pairs_of(rows.n_annotators), 1.0) / largest
 
 
 def label_space(annotations: xr.Dataset, name: str) -> int:
@@ -117,8 +117,8 @@ def label_space(annotations: xr.Dataset, name: str) -> int:
     return annotations.sizes[LABEL]
 
 
-def blind_distance(n_labels: int, weighting: str | None) -> float:
-    r"""Return the mean distance of two labels drawn with equal chances, from 0 to 1.
+def chance_distance(n_labels: int, weighting: str | None) -> float:
+    r"""Return the mean distance of two labels with equal probabilities, from 0 to 1.
 
     Closed forms of :math:`\frac{1}{K^2} \sum_{k, l} (1 - w_{kl})`.
     """

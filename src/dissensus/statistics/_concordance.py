@@ -37,8 +37,8 @@ def concordance(
     r"""Degree of concordance: probability that two annotators agree and neither guesses.
 
     An annotator with confidence c knows the label y with probability c and guesses otherwise. The
-    probability of not having guessed, given the label, is (Eq. 1), and the genuine agreement of
-    annotators r and s is (Eq. 2)
+    probability that a given label was not a guess (Eq. 1), and the genuine agreement of annotators
+    r and s (Eq. 2), are
 
     .. math:: \hat c = \frac{c}{c + (1 - c)\, p(y)}, \qquad
         \mathrm{GA}_x(r, s) = [y_r = y_s]\, \hat c_r(x)\, \hat c_s(x)
@@ -52,8 +52,8 @@ def concordance(
     Parameters
     ----------
     annotations : Dataset
-        Annotations, with ``confidence=`` if there is any. Otherwise confidence is 1, as
-        ``attrs["confidence"]`` says, and :math:`\sigma` is `percent_agreement`. An annotator with
+        Annotations, with ``confidence=`` if annotators stated it. Otherwise confidence is 1 (see
+        ``attrs["confidence"]``), and :math:`\sigma` is `percent_agreement`. An annotator with
         several labels for an item (``trial=``) counts once, with the mean over them.
     chance : {"uniform", "empirical"}, mapping or Series from label to share, or number
         The distribution of guesses. "uniform": any of n labels, p = 1/n. "empirical": the frequency
@@ -62,21 +62,21 @@ def concordance(
         required.
     distance : {"nominal", "squared" or "interval", "absolute", "ranking"} or callable, optional
         Graded agreement in place of equality: 1 minus the distance of two labels over the largest
-        distance. A callable takes two labels. None is "ranking" for rankings and "nominal", which
-        is equality, for all others.
+        distance. A callable takes two labels. None is "ranking" for rankings, and "nominal"
+        (equality) for all others.
     max_distance : float, optional
         Labels at this distance or more do not agree at all. None is the largest possible distance:
         between the first and the last of ordinal labels, used or not, and 1 for rankings. For
-        continuous labels it is the largest distance of two annotations, whatever their weights:
-        pass the range of the scale, if there is one.
+        continuous labels it is the largest distance of two annotations, whatever their weights: if
+        the scale has a known range, pass it.
     slim_majority : float
-        From 0 to 1. :math:`\sigma(x)` is multiplied by this factor if one annotator could, with
-        another label, make the majority label lose or tie. 1 makes no difference.
+        A factor from 0 to 1; with 1 there is no change. :math:`\sigma(x)` is multiplied by it if
+        the majority label would lose or tie after one annotator changes the label.
     per_item : bool
         Return :math:`\sigma(x)`; not together with weights.
     per_pair : bool
         Return the mean of :math:`\mathrm{GA}_x(r, s)` for each pair of annotators, over the items
-        that both labelled, with equal weights or with ``weights``. Chance "empirical" and slim
+        that both labelled, weighted with ``weights`` if given. Chance "empirical" and slim
         majorities are still computed from all annotators.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
         Weights over items.
@@ -91,10 +91,10 @@ def concordance(
     Notes
     -----
     :math:`\sigma` is 0 if and only if no two annotators with positive confidence agree. It depends
-    on the frequency of labels only with ``chance="empirical"``: where one label is frequent, it
-    does not fall as `fleiss_kappa` and `krippendorff_alpha` do. Without confidence it does not
-    correct for chance: if annotators choose one of two labels at random, :math:`\sigma` is 1/2. It
-    relies on self-reports: in the source 57 % of wrong labels had the highest confidences.
+    on the frequency of labels only with ``chance="empirical"``. So it is not low where one label is
+    frequent, unlike `fleiss_kappa` and `krippendorff_alpha`. Without confidence it does not correct
+    for chance: if annotators choose one of two labels at random, :math:`\sigma` is 1/2. Confidence
+    is a self-report: in the source 57 % of wrong labels had the highest confidences.
 
     Confidence is a number from 0 (a guess) to 1 (certain). Map levels in words to numbers, such as
     ``frame["sure"].map({"guess": 0, "unsure": 0.5, "sure": 1})``, and report the mapping.
@@ -166,33 +166,35 @@ def weighted_reliability(
         \frac{a_r a_s}{a_r a_s + (1 - a_r)(1 - a_s) / e}, \qquad
         \varrho = \frac{1}{|S|} \sum_{x \in S} \varrho(x)
 
-    with :math:`e = 1` as printed, or :math:`n - 1` for n labels and equally frequent errors.
+    with :math:`e = 1` as printed in the source, or :math:`e = n - 1` for n labels and equally
+    frequent errors.
 
     Parameters
     ----------
     annotations, chance, weights
         As in `concordance`.
     accuracy : number, mapping, Series, array, DataArray, DataTree, Dataset, or "majority"
-        How often annotators are right, from 0 to 1. One number for all annotators; by annotator; or
-        by annotator and item (an array with these dims). Values are matched by name if they have
-        names, and else by place in ``annotations["annotator"]`` and ``annotations["item"]``. A
+        The probability that an annotator is right, from 0 to 1: one number for all annotators, a
+        number for each annotator, or an array (annotator, item). Values are matched by name if they
+        have names, and else by place in ``annotations["annotator"]`` and ``annotations["item"]``. A
         DataArray may have ``chain`` and ``draw``; the result then has these dims too. A fit
         (DataTree) or its posterior (Dataset) has ``accuracy`` (annotator, item) from
         `models.rasch`, or ``annotator_accuracy`` from `models.dawid_skene` and
         `models.symmetric_confusion`. "majority": how often the annotator gives the majority label
-        of the other annotators of the item, weighted with ``weights`` (one of n tied labels counts
-        1/n; of several labels of the annotator, one suffices). If the accuracies of two annotators
-        who agree are 1 and 0, the pair counts half.
+        of the other annotators of the item, weighted with ``weights``. One of n tied labels counts
+        1/n. If the annotator gives the item several labels, one of these suffices. With "majority",
+        a pair that agrees counts half if the accuracies are 1 and 0.
     truth : array-like (item), mapping or Series from item to label, optional
         Known labels of all items, in place of ``accuracy``: a is 1 where a label is right, and 0
         where it is wrong. If only some labels are known, fit `models.rasch` with them and pass the
         fit as ``accuracy``.
     errors : {"printed", "uniform"}
         "printed", as in the source: two annotators who are wrong always agree, which is correct for
-        two labels. "uniform": each makes one of n - 1 errors, and they agree if it is the same.
+        two labels. "uniform": each of n - 1 wrong labels is equally frequent, and two annotators
+        who are wrong agree if their labels are equal.
     distance, max_distance
-        Graded agreement, as in `concordance`. Close but unequal labels are right with the same
-        probability as equal ones; with ``truth`` they do not count.
+        Graded agreement, as in `concordance`. Close but unequal labels are both right with the same
+        probability as equal labels. With ``truth`` they do not count, as at most one is right.
     slim_majority : float
         Factor for items with a slim majority, as in `concordance`.
     per_item : bool
@@ -213,7 +215,7 @@ def weighted_reliability(
     Notes
     -----
     With accuracies of 1/2 and errors "printed", :math:`\varrho` is half the concordance. With more
-    than two labels "printed" gives too low values, since wrong annotators rarely agree.
+    than two labels "printed" gives values that are too low, since wrong annotators rarely agree.
 
     `bayesian_bootstrap` adds the uncertainty of a sample of items. If the accuracies have draws,
     each draw of weights is paired with one draw of the accuracies.
@@ -222,8 +224,8 @@ def weighted_reliability(
     agreement with the majority and weighted reliability are both too high. On hard items, where the
     other annotators are wrong too, "majority" does not estimate an accuracy.
 
-    Weighted reliability describes pairs of annotators. How often the majority label is right grows
-    with the number of annotators: see `majority_accuracy`.
+    Weighted reliability describes pairs of annotators. The accuracy of the majority label, which
+    increases with the number of annotators, is `majority_accuracy`.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", *Applied Sciences* 10, Eq. 5 to 8.
 
@@ -272,11 +274,11 @@ def _reliability(
         correct = correct_rows(annotations, labels, truth)
         return Reliability(name, genuine, attrs, always_right(len(correct)), among=correct)
     if isinstance(accuracy, str) and accuracy == MAJORITY:
-        given = majority_agreement(annotations, labels.annotator)
+        annotator_accuracies = majority_agreement(annotations, labels.annotator)
     else:
-        given = accuracies(accuracy, annotations, labels.annotator, labels.item)
-    attrs = genuine.attrs | {"errors": errors, "accuracy": given.description}
-    return Reliability(name, genuine, attrs, given, errors=n_errors)
+        annotator_accuracies = accuracies(accuracy, annotations, labels.annotator, labels.item)
+    attrs = genuine.attrs | {"errors": errors, "accuracy": annotator_accuracies.description}
+    return Reliability(name, genuine, attrs, annotator_accuracies, errors=n_errors)
 
 
 def _number_of_errors(labels: SureLabels, errors: str, kind: str) -> float:

@@ -1,4 +1,4 @@
-"""Share of wrong labels, by the annotators' confidence."""
+"""Share of wrong labels by the annotators' confidence."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def confidence_check(
 
     This is the Bayesian bootstrap with ``prior=(a, b)`` counts of wrong and right labels. If every
     unit has one label, the posterior is the conjugate :math:`\mathrm{Beta}(a + e, b + n - e)`. If
-    units have several labels, the posterior is wider than this Beta, which would count each label
-    as independent evidence although labels of one item tend to be right or wrong together.
+    units have several labels, the posterior is wider than this Beta: labels of one item tend to be
+    right or wrong together, and are not independent evidence.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ def confidence_check(
         Known labels by item; or a fit whose posterior has ``truth`` (item, label): each draw then
         uses true labels drawn from one of the fit's draws.
     bins : int
-        With more levels of confidence than this, levels are bins with about as many labels each;
-        equal confidences are in one bin.
+        Maximum number of levels. If there are more different confidences, levels are bins with
+        similar numbers of labels. Equal confidences are in the same bin.
     prior : (float, float)
         Prior counts of wrong and right labels in each error rate, > 0.
     per_annotator : bool
@@ -95,8 +95,8 @@ def confidence_check(
         With ``chain`` and ``draw``: ``error_rate`` (level), the probability that a label is wrong;
         ``level_share`` (level), among all labels; ``wrong_share`` (level), among wrong labels;
         ``discrimination``, the probability that a right label has a higher confidence than a wrong
-        label, where a tie counts one half (the area under the ROC curve of confidence; .5 is
-        chance). By annotator: ``annotator_error_rate`` (annotator, level) and
+        label, where a tie counts one half. This is the area under the ROC curve of confidence; .5
+        is chance. By annotator: ``annotator_error_rate`` (annotator, level) and
         ``annotator_discrimination`` (annotator).
 
         The coordinate ``level`` is a confidence, or the mean confidence of a bin. Attributes are
@@ -108,19 +108,19 @@ def confidence_check(
     Notes
     -----
     Intervals are for the same annotators and new items. Shares have no prior: a level without wrong
-    labels has a ``wrong_share`` of 0 in all draws. If each trial shows something different, make
-    each trial an item, and use a cluster for trials that belong together.
+    labels has a ``wrong_share`` of 0 in all draws. If the trials of an item have different stimuli,
+    make each trial an item, and put trials that belong together into one cluster.
 
     ``discrimination`` over all annotators also depends on differences between annotators: it is low
     if annotators who are always sure err more often, even if the confidence of each annotator is
     informative.
 
-    If the truth is uncertain, a fit without confidence draws true labels that do not depend on
-    confidence, and the differences between levels are underestimated: in simulations with 200
-    items, three annotators with accuracy .8, and error rates of .33 and .13, the means were .27 and
-    .17, and 4 in 10 of the 90 % intervals contained the true value. With a fit that uses confidence
+    If the truth is uncertain, true labels from a fit without confidence do not depend on
+    confidence. Differences between levels are then underestimated: in simulations with 200 items,
+    three annotators with accuracy .8, and error rates of .33 and .13, the means were .27 and .17,
+    and 4 in 10 of the 90 % intervals contained the true value. With a fit that uses confidence
     (`models.rasch` with ``confidence=True``), 9 in 10 intervals did. This model assumes that
-    annotators hesitate independently.
+    confidences of different annotators are independent.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", *Applied Sciences* 10, Figure 8a.
 
@@ -192,11 +192,11 @@ def _warn_of_fit_without_confidence(truth: Any) -> None:
     )
 
 
-# Levels of confidence: the values themselves, or bins of many values.
+# Levels of confidence: distinct values or, if there are many, bins of values.
 
 
 class Levels(NamedTuple):
-    """The annotators' levels of confidence."""
+    """Levels of confidence."""
 
     value: Floats
     """(value): the different confidences, ascending."""
@@ -230,8 +230,7 @@ class Levels(NamedTuple):
 def levels_of(confidence: Floats, bins: int) -> Levels:
     """Return the levels of confidence, or bins with about as many rows each.
 
-    All rows with one value are in the same bin. So a frequent value may fill a bin, and there may
-    be fewer bins than requested.
+    Rows with equal values are in the same bin. So there may be fewer bins than requested.
 
     Examples
     --------
@@ -241,7 +240,7 @@ def levels_of(confidence: Floats, bins: int) -> Levels:
     value, code, count = np.unique(confidence, return_inverse=True, return_counts=True)
     if len(value) < 2:
         raise AnnotationError(
-            "confidence", expected="two levels at least", found=f"{value[0]:g} in every row"
+            "confidence", expected="at least two levels", found=f"{value[0]:g} in every row"
         )
     if len(value) <= bins:
         return Levels(value, code, np.arange(len(value)), "levels")
@@ -316,7 +315,8 @@ def _draws(
 ) -> tuple[dict[str, Floats], dict[str, Undefined]]:
     """Return all draws by name (draw, ...), and their undefined values.
 
-    ``prior`` counts wrong and right labels; with 0 annotators there are no results by annotator.
+    ``prior`` has the counts of wrong and of right labels. With ``n_annotators=0`` there are no
+    results by annotator.
     """
     undefined = {name: Undefined() for name in _DIMS}
     start = np.zeros(1, dtype=np.int64)
@@ -349,16 +349,16 @@ def _draws(
 
 
 def _gather(place: Ints, n: int) -> sparse.csr_array:
-    """Return the matrix (column, sum) that adds up columns by place; n or more are left out."""
+    """Return the matrix (column, sum) that adds up columns by place; places from n are ignored."""
     kept = place < n
-    where = np.flatnonzero(kept), place[kept]
-    return sparse.csr_array((np.ones(len(where[0])), where), shape=(len(place), n))
+    index = np.flatnonzero(kept), place[kept]
+    return sparse.csr_array((np.ones(len(index[0])), index), shape=(len(place), n))
 
 
 def _error_rate(
     right: Floats, wrong: Floats, prior: tuple[float, float], rng: np.random.Generator
 ) -> Floats:
-    """Return the share of wrong labels, with prior counts."""
+    """Return the share of wrong labels, with gamma variables of the prior counts added."""
     wrong, right = (
         side + rng.standard_gamma(count, side.shape)
         for side, count in zip((wrong, right), prior, strict=True)

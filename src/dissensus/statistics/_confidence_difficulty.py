@@ -60,7 +60,7 @@ def confidence_difficulty(
         Known labels by item: difficulty is the share of wrong labels. Or a fit: difficulty is the
         variable ``difficulty`` (`models.rasch`) or ``item_difficulty``
         (`models.symmetric_confusion` and `models.dawid_skene` with ``difficulty=True``), both in
-        logits. For other fits difficulty is the share of labels that differ from the ``truth``
+        logits. For other fits, difficulty is the share of labels that differ from the ``truth``
         drawn by the fit. Each draw uses one of the fit's draws.
     draws, cluster, random_seed, on_missing
         As in `confidence_check`.
@@ -70,17 +70,17 @@ def confidence_difficulty(
     xarray.Dataset
         ``slope``, ``intercept`` and ``rank_correlation``, with ``chain`` and ``draw``; for each
         item ``confidence`` and ``difficulty``, with draws if difficulty is from a fit.
-        ``attrs["difficulty"]`` says what difficulty is, ``attrs["in_words"]`` is a summary. If all
-        items have the same confidence or difficulty, slope or correlation is NaN, with a warning.
-        There is also a warning for fewer than 20 items.
+        ``attrs["difficulty"]`` is the measure of difficulty, ``attrs["in_words"]`` a summary. If
+        all items have the same confidence or difficulty, the slope or the correlation is NaN, with
+        a warning. There is also a warning for fewer than 20 items.
 
     Notes
     -----
-    Slope and correlation are closer to 0 than they would be with known difficulties: the share of
-    wrong labels of few annotators is a coarse measure, and a fit draws difficulties without using
-    confidence. In simulations with 200 items of five labels, a slope of -6.2 and a correlation of
-    -.82 were estimated as -3.4 and -.45 (`models.rasch`, truth known), or -3.1 and -.28 (truth not
-    known). So the size of slope and correlation is a lower bound.
+    Slope and correlation are closer to 0 than they would be with known difficulties: with few
+    annotators the share of wrong labels is a coarse measure, and a fit draws difficulties without
+    using confidence. Their absolute values are therefore lower bounds. In simulations with 200
+    items of five labels, a slope of -6.2 and a correlation of -.82 were estimated as -3.4 and -.45
+    (`models.rasch`, truth known), or -3.1 and -.28 (truth not known).
 
     Source: Cabitza et al. (2020), "The elephant in the machine", *Applied Sciences* 10, Figure 8b.
 
@@ -108,11 +108,11 @@ def confidence_difficulty(
     kept = np.flatnonzero(count)
     if len(kept) < 2:
         raise AnnotationError(
-            "annotations", expected="two items at least", found=f"labels of {len(kept)}"
+            "annotations", expected="at least two items", found=f"labels of {len(kept)}"
         )
     warn_of_few("confidence_difficulty", count > 0, units)
     confidence = np.bincount(item, given_confidence(annotations), len(count))[kept] / count[kept]
-    confidence = np.round(confidence, 12)  # otherwise the order of annotators would break ties
+    confidence = np.round(confidence, 12)  # otherwise ties could depend on the order of annotators
     difficulty = difficulty[:, kept]
     undefined = {name: Undefined() for name in NAMES}
     trends = _trends(confidence, difficulty, units, kept, rng, n, undefined)
@@ -145,7 +145,7 @@ def _difficulty(
     values = array.to_numpy()[..., place_of(array, ITEM, annotations[ITEM].to_numpy())]
     coords = {dim: posterior[dim].to_numpy() for dim in SAMPLE}
     values = values.reshape(-1, values.shape[-1])
-    # True labels of the fit are not used, but all items count as known.
+    # True labels are not used: 0 marks all items as known.
     known = TrueLabels(np.zeros(values.shape, dtype=np.int64), coords, fit_name(posterior))
     return known, values, "difficulty (logits)"
 

@@ -31,7 +31,7 @@ MISSING: Final = ("weighted", "pairs", "items")
 NO_OVERLAP: Final = "no overlap between the pools: no item (of positive weight) has labels of both"
 NO_SPREAD: Final = "all labels of both pools are the same{}: disagreement by chance is 0"
 NO_RELIABILITY: Final = 1e-9
-"""An alpha up to this size may be 0 up to rounding."""
+"""An alpha up to this value may be a rounding error of 0."""
 
 
 def cross_kappa(
@@ -50,8 +50,8 @@ def cross_kappa(
         \bar D_i = \frac{1}{R_i S_i} \sum_{r, s} D(x_{ir}, y_{is}), \quad
         d_e = \frac{1}{N_x N_y} \sum_{i, j} \sum_{r, s} D(x_{ir}, y_{js})
 
-    over the items that both pools labelled. Item i has :math:`R_i` and :math:`S_i` annotators, with
-    sums :math:`N_x` and :math:`N_y` over items.
+    over the items that both pools labelled. Item i has :math:`R_i` annotators of the first and
+    :math:`S_i` of the second pool; :math:`N_x` and :math:`N_y` are their sums over items.
 
     Parameters
     ----------
@@ -59,13 +59,12 @@ def cross_kappa(
         Annotations with pools (``pool=`` of `dissensus.annotations`). An annotator with several
         labels for an item in one pool (``trial=``) counts once: each label counts as its share of
         that annotator's labels. If an annotator is in both pools, pairs of this annotator's own
-        labels count too. They measure consistency and not agreement of the pools, and there is a
-        warning.
+        labels count too, with a warning: they measure consistency, and not agreement of the pools.
     pools : pair of names, optional
-        Which two pools. Not needed if there are only two.
+        The two pools. Not needed if there are only two.
     distance : {"nominal", "interval", "absolute"} or callable
         The distance of labels: 0 or 1, squared or absolute differences; or a callable that takes
-        two labels, called once for each distinct pair. "squared" is "interval".
+        two labels, called once for each distinct pair. "squared" is a synonym of "interval".
     missing : {"weighted", "pairs", "items"}
         The weight of an item if items have different numbers of labels; with complete data there is
         no difference. "weighted": :math:`v_i = R_i + S_i`, as in the source; "pairs":
@@ -74,8 +73,8 @@ def cross_kappa(
     normalized : bool
         Divide by :math:`\sqrt{\alpha_x \alpha_y}`, where each :math:`\alpha` is Krippendorff's
         alpha of a pool with the same distance on the same items. The quotient estimates the
-        agreement of two pools without noise. As a ratio of estimates it may exceed 1; it is not
-        clipped.
+        agreement of the pools if their labels had no noise. As a ratio of estimates it may exceed
+        1; it is not clipped.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
         Weights over items. With ``normalized``, as in `krippendorff_alpha`: whole numbers are
         counts of items, other weights are relative.
@@ -125,7 +124,7 @@ def cross_kappa(
     ends = [_width(parts)]
     if normalized:
         for pool in (first, second):
-            parts += alpha_parts(pool.distances, pool.voices)
+            parts += alpha_parts(pool.distances, pool.n_annotators)
             ends.append(_width(parts))
 
     def finish(totals: Floats, undefined: Undefined) -> Floats:
@@ -144,7 +143,7 @@ class _Pool(NamedTuple):
     """One pool on the items that both pools labelled; other items have zeros."""
 
     name: Any
-    voices: Ints
+    n_annotators: Ints
     """(item): number of annotators."""
     distances: Disagreement
 
@@ -158,14 +157,14 @@ def _two_pools(
     annotations, in_second = _shared(annotations, places)
     n_items, n_annotators = annotations.sizes[ITEM], annotations.sizes[ANNOTATOR]
     item, annotator = codes_in(annotations, ITEM, ANNOTATOR)
-    # Labels of an item by the second pool are grouped as another item: one call for both pools.
+    # The second pool's labels of an item are grouped as another item: one call for both pools.
     each = grouped(item + in_second * n_items, annotator, 2 * n_items)
-    if int(each.voices.sum()) < len(item):
+    if int(each.n_annotators.sum()) < len(item):
         check_annotations(annotations, {})
     together = grouped(item, annotator + in_second * n_annotators, n_items)
     own, everyone = _distances(annotations, distance, each, together)
     sides = slice(None, n_items), slice(n_items, None)
-    # Distances that are not within a pool are between the pools. Negative values are rounding.
+    # Distances that are not within a pool are between pools. Negative values are rounding errors.
     between = everyone.within - own.within[sides[0]] - own.within[sides[1]]
     both = len(np.intersect1d(annotator[in_second == 0], annotator[in_second == 1]))
     if both:
@@ -177,7 +176,7 @@ def _two_pools(
     first, second = (
         _Pool(
             name,
-            each.voices[side],
+            each.n_annotators[side],
             replace(own, within=own.within[side], own=own.own[side], margin=margin[side]),
         )
         for name, side in zip(names, sides, strict=True)
@@ -224,7 +223,7 @@ def _width(parts: tuple[Matrix, ...]) -> int:
 
 def _parts(first: _Pool, second: _Pool, between: Floats, missing: str) -> tuple[Matrix, ...]:
     """Return the weights and distances of items, and the annotators and margins of each pool."""
-    r, s = (pool.voices.astype(np.float64) for pool in (first, second))
+    r, s = (pool.n_annotators.astype(np.float64) for pool in (first, second))
     shared = (r > 0).astype(np.float64)
     r_or_1, s_or_1 = np.maximum(r, 1.0), np.maximum(s, 1.0)
     mean = between / (r_or_1 * s_or_1)
@@ -247,10 +246,10 @@ def _kappa(distances: Disagreement, totals: Floats, undefined: Undefined) -> Flo
 
 
 def _relative(value: Floats, pool: _Pool, totals: Floats, undefined: Undefined) -> Floats:
-    """Divide by the root of one pool's alpha, unless negative: two negatives would cancel."""
+    """Divide by the root of one pool's alpha; undefined unless alpha is positive."""
     alpha = alpha_of(pool.distances, totals, Undefined())  # the reasons are given below
-    whose = f"Krippendorff's alpha of pool {pool.name!r} on the items that both labelled is"
-    value = undefined.where(np.isnan(alpha), value, f"{whose} undefined")
+    subject = f"Krippendorff's alpha of pool {pool.name!r} on the items that both labelled is"
+    value = undefined.where(np.isnan(alpha), value, f"{subject} undefined")
     low = alpha <= NO_RELIABILITY
-    value = undefined.where(low, value, f"{whose} not positive beyond rounding")
+    value = undefined.where(low, value, f"{subject} not positive beyond rounding")
     return value / np.sqrt(np.where(low | np.isnan(alpha), 1.0, alpha))

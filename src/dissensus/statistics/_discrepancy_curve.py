@@ -79,7 +79,7 @@ def discrepancy_curve(
     codes, code, label = _positive(annotations, positive)
     systems = systems_of(annotations, _as_predictions(scores), on_missing)
     values = _scores_by_systems(systems, label)
-    rising, place, given = _thresholds_of(thresholds, systems.names)
+    rising, place, listed_thresholds = _thresholds_of(thresholds, systems.names)
     distances = statement_distances(annotations, "nominal")
     rows = distances.rows
     counts = systems.present & (distances.counts >= 2)
@@ -88,7 +88,9 @@ def discrepancy_curve(
     share = positives / np.maximum(distances.counts, 1)
     columns = counts, distances.by_item(distances.to_others), share
     n_systems = len(systems.names)
-    coords = {SYSTEM: systems.names} | ({} if given is None else {THRESHOLD: given})
+    coords = {SYSTEM: systems.names} | (
+        {} if listed_thresholds is None else {THRESHOLD: listed_thresholds}
+    )
 
     def finish(totals: Floats, undefined: Undefined) -> Floats:
         bins = totals[:, 3:].reshape(len(totals), n_systems, -1)
@@ -97,7 +99,7 @@ def discrepancy_curve(
         towards = np.maximum(totals[:, 2, None, None] + positive, 0.0)
         head = np.broadcast_to(totals[:, None, :2], (len(totals), n_systems, 2))
         ratio = discrepancies_from(np.concatenate([head, towards], axis=-1), undefined)[2]
-        return ratio[..., 0] if given is None else ratio[..., place]
+        return ratio[..., 0] if listed_thresholds is None else ratio[..., place]
 
     return Sums(
         "discrepancy_curve",
@@ -117,8 +119,8 @@ def discrepancy_curve(
 def _changes(scores: Floats, thresholds: Floats, change: Floats) -> Matrix:
     """Return the change of distance by a positive prediction (item, system x bin).
 
-    The bin is the number of thresholds that the score reaches. So there is one entry for each item
-    and system, however many thresholds there are.
+    The bin is the number of thresholds that the score reaches. So the number of entries, one for
+    each item and system, does not depend on the number of thresholds.
     """
     n_items, n_systems = scores.shape
     width = thresholds.shape[1] + 1
@@ -144,8 +146,8 @@ def best_threshold(curve: xr.DataArray) -> xr.DataArray:
     Returns
     -------
     xarray.DataArray (system)
-        If several thresholds are equally good, the middle of the first run of adjacent ones (the
-        lower of two in the middle).
+        If several adjacent thresholds are equally good, their median (the lower of two). If there
+        are several such runs, the median of the first.
 
     Notes
     -----
@@ -185,8 +187,8 @@ def best_threshold(curve: xr.DataArray) -> xr.DataArray:
     undefined = np.isnan(values).any(axis=-1)
     if undefined.any():
         named = mean.dims[:-1] == (SYSTEM,)
-        whose = f" for {shown(list(mean[SYSTEM].to_numpy()[undefined]))}" if named else ""
-        raise ArgumentError("curve", expected="a ratio at each threshold", found=f"NaN{whose}")
+        systems = f" for {shown(list(mean[SYSTEM].to_numpy()[undefined]))}" if named else ""
+        raise ArgumentError("curve", expected="a ratio at each threshold", found=f"NaN{systems}")
     place = np.apply_along_axis(_middle_of_lowest, -1, values)
     out = xr.zeros_like(mean.isel({THRESHOLD: 0}, drop=True))
     return out.copy(data=mean[THRESHOLD].to_numpy()[place]).rename(THRESHOLD)
@@ -211,7 +213,7 @@ def _middle_of_lowest(values: Floats) -> int:
 
 
 def _positive(annotations: xr.Dataset, positive: Any) -> tuple[Ints, int, Any]:
-    """Return label codes (row), and the code and name of the positive label, of two labels."""
+    """Return label codes (row), and the code and name of the positive of two labels."""
     codes, labels = labels_of(annotations)
     if len(labels) != 2:
         raise AnnotationError(
@@ -229,9 +231,11 @@ def _as_predictions(scores: Any) -> xr.Dataset:
     if isinstance(scores, xr.Dataset | xr.DataTree):
         return scores  # type: ignore[return-value]  # `systems_of` checks it
     if isinstance(scores, pd.Series):
-        if scores.index.has_duplicates:  # a mapping would silently keep the last value
-            again = shown(list(scores.index[scores.index.duplicated()]))
-            raise PredictionError("scores", expected="each item once", found=f"{again} again")
+        if scores.index.has_duplicates:  # a dict would keep only the last value
+            repeated = shown(list(scores.index[scores.index.duplicated()]))
+            raise PredictionError(
+                "scores", expected="each item once", found=f"{repeated} more than once"
+            )
         scores = scores.to_dict()
     if isinstance(scores, Mapping):
         scores = xr.DataArray(
@@ -289,47 +293,51 @@ def _scores_by_systems(systems: Systems, label: Any) -> Floats:
     return out
 
 
-def _thresholds_of(given: Any, systems: Names) -> tuple[Floats, Ints, Floats | None]:
+def _thresholds_of(thresholds: Any, systems: Names) -> tuple[Floats, Ints, Floats | None]:
     """Return checked thresholds (system, threshold), ascending.
 
-    Also return the place of each given threshold among these, and the given thresholds; None if
-    there is one threshold per system.
+    Also return the place of each given threshold among these, and the given thresholds (None if
+    there is one threshold per system).
     """
-    if isinstance(given, xr.DataArray) and SYSTEM in given.dims:
-        values = _threshold_by_system(given, systems)[:, None]
+    if isinstance(thresholds, xr.DataArray) and SYSTEM in thresholds.dims:
+        values = _threshold_by_system(thresholds, systems)[:, None]
         return values, np.zeros(1, dtype=np.int64), None
     try:
-        values = np.asarray(given)
+        values = np.asarray(thresholds)
     except (TypeError, ValueError):  # a Dataset, or lists of different lengths
         values = np.empty(0)
     numbers = values.dtype.kind in "iuf" and values.size > 0 and values.ndim <= 1
     if not numbers or not np.isfinite(values).all():
         raise ArgumentError(
-            "thresholds", expected="finite numbers, one or more, in a list", found=brief(given)
+            "thresholds", expected="finite numbers, one or more, in a list", found=brief(thresholds)
         )
     values = np.atleast_1d(values).astype(np.float64)
     rising, place = np.unique(values, return_inverse=True)
     if len(rising) < len(values):
-        again = rising[np.bincount(place) > 1]
+        repeated = rising[np.bincount(place) > 1]
         raise ArgumentError(
-            "thresholds", expected="each once", found=f"{shown(list(again))} more than once"
+            "thresholds",
+            expected="each threshold once",
+            found=f"{shown(list(repeated))} more than once",
         )
     by_system = np.broadcast_to(rising, (len(systems), len(rising)))
     return by_system, place.astype(np.int64), values
 
 
-def _threshold_by_system(given: xr.DataArray, systems: Names) -> Floats:
-    names = given[SYSTEM].to_numpy() if SYSTEM in given.coords else np.empty(0, dtype=object)
+def _threshold_by_system(thresholds: xr.DataArray, systems: Names) -> Floats:
+    names = (
+        thresholds[SYSTEM].to_numpy() if SYSTEM in thresholds.coords else np.empty(0, dtype=object)
+    )
     clear = len(names) > 0 and not pd.Index(names).has_duplicates
     place = tables.match(systems, names) if clear else np.full(len(systems), -1)
-    if given.dims != (SYSTEM,) or (place < 0).any() or given.dtype.kind not in "iuf":
+    if thresholds.dims != (SYSTEM,) or (place < 0).any() or thresholds.dtype.kind not in "iuf":
         named = shown(list(names)) or "none"
         raise ArgumentError(
             "thresholds",
             expected=f"a number for each of the systems {shown(list(systems))}",
-            found=f"{given.dtype} with dims {given.dims}, names {named}",
+            found=f"{thresholds.dtype} with dims {thresholds.dims}, names {named}",
         )
-    values = given.to_numpy().astype(np.float64)[place]
+    values = thresholds.to_numpy().astype(np.float64)[place]
     if not np.isfinite(values).all():
         raise ArgumentError("thresholds", expected="finite numbers", found=str(values))
     return values

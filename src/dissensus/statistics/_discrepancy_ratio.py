@@ -61,17 +61,17 @@ def discrepancy_ratio(
         "squared" (or "interval"), "absolute", or "hinge": differences of numbers. "nominal": 0 or
         1. "jaccard" or "masi": distance of sets, see `krippendorff_alpha`. In annotations of kind
         "set" each answer is a set. In other kinds, all labels that an annotator gave an item are
-        one set. A prediction is a set of its labels. "ranking": 1 minus the mean average overlap.
+        one set. A prediction is the set of its labels. "ranking": 1 minus the mean average overlap.
         Or a callable of two labels, which must be symmetric and 0 for equal labels, and is called
         once for each distinct pair that occurs; rankings are passed as tuples of blocks, best
         first, and a block is a tuple of labels. None is "ranking" for rankings, "jaccard" for sets,
-        "squared" for numbers (also ordered ones), "nominal" for names.
+        "squared" for numbers (also ordinal ones), "nominal" for names.
     tolerance : float, optional
         For "hinge", :math:`\max(0, |y - y'| - \lambda)`: differences up to the tolerance
         :math:`\lambda` count as 0.
     depth : int, optional
         For "ranking": the depth to which rankings are compared. Default: the length of the longest
-        ranking of an annotator. Kept in ``attrs["depth"]``.
+        ranking of an annotator. Stored in ``attrs["depth"]``.
     stratified : bool
         Average discrepancies and ratios over strata (``stratum=`` of the annotations), with equal
         weights of strata.
@@ -93,16 +93,18 @@ def discrepancy_ratio(
     Notes
     -----
     The expected discrepancies depend neither on the number of annotators nor on which annotator
-    labelled which items. Their ratio is too high on average if annotators are few, as their
-    discrepancy may be small by chance: in simulated studies of three annotators who use the scale
-    differently, a ratio of 1.15 was .1 too high. It is relative to the annotators: a system as poor
-    as poor annotators has a ratio of 1. With a distance that has few large values ("squared"), the
-    ratio depends on few items: compute it with another distance too. If items with fewer labels are
+    labelled which items. With few annotators the ratio is too high on average, since the
+    discrepancy between annotators may be small by chance: in simulated studies of three annotators
+    who use the scale differently, a ratio of 1.15 was .1 too high.
+
+    The ratio is relative to the annotators: a system that is as poor as poor annotators has a ratio
+    of 1. If few distances are large, as is common with "squared", the ratio depends on few items:
+    compute it with another distance too. Items with one annotator are left out: if these are
     harder, the ratio describes the easier items.
 
     Hinge and Jaccard are distances here. The source prints the hinge with the opposite sign, and
-    uses the Jaccard index and kappa, which measure agreement; pass measures of agreement as 1 minus
-    their value.
+    uses the Jaccard index and kappa, which measure agreement. For a measure of agreement, pass a
+    callable that returns 1 minus its value.
 
     Source: Lovchinsky et al. (2020), "Discrepancy ratio", Eq. 1 to 4 and appendix E.
 
@@ -148,7 +150,7 @@ def discrepancy_ratio(
 
 
 def _discrepancies(distances: StatementDistances, present: Flags) -> Floats:
-    """Return (item, column): 1 if the item counts, the annotators' and the systems' discrepancy."""
+    """Return (item, column): 1 if the item counts, then discrepancies of annotators and systems."""
     counts = present & (distances.counts >= 2)
     columns = [counts.astype(np.float64), distances.by_item(distances.to_others)]
     columns += [distances.by_item(distances.to_system(k)) for k in range(distances.n_systems)]
@@ -224,7 +226,7 @@ class _Strata(NamedTuple):
     names: Names
 
     def spread(self, sums: Floats) -> Matrix:
-        """Return the sums (item, sum) with separate columns for each stratum."""
+        """Return sums (item, sum) with separate columns for each stratum."""
         n_items, width = sums.shape
         column = self.code[:, None] * width + np.arange(width)
         start = np.arange(n_items + 1) * width
@@ -232,14 +234,14 @@ class _Strata(NamedTuple):
         return compact(sparse.csr_array((sums.ravel(), column.ravel(), start), shape=shape))
 
     def reasons(self, sums: list[Floats]) -> tuple[str, str]:
-        """Return both reasons, with the names of the strata that are undefined in some pool."""
+        """Return both reasons, with the names of the strata that they apply to in some pool."""
         lacking, agreeing = set[int](), set[int]()
         for each in sums:
-            counted, apart = (
+            counted, distance = (
                 np.bincount(self.code, each[:, column], len(self.names)) for column in (0, 1)
             )
             lacking |= set(np.flatnonzero(counted <= 0).tolist())
-            agreeing |= set(np.flatnonzero((counted > 0) & (apart <= 0)).tolist())
+            agreeing |= set(np.flatnonzero((counted > 0) & (distance <= 0)).tolist())
         return NO_PAIRS + self._named(lacking), NO_DISAGREEMENT + self._named(agreeing)
 
     def _named(self, codes: set[int]) -> str:
@@ -271,7 +273,7 @@ OTHERS_AGREE: Final = (
 ROUNDED: Final = ", up to rounding errors of the annotator's own distances"
 
 _LEVEL: Final = 8
-"""A level of magnitude: distances that differ by a factor of up to 2 to this power."""
+"""A level of magnitude has distances whose ratio is below 2 to this power."""
 
 
 def annotator_discrepancy_ratio(
@@ -298,9 +300,9 @@ def annotator_discrepancy_ratio(
     annotations, distance, tolerance, depth, weights
         As in `discrepancy_ratio`.
     alpha_items : {"same", "all"}
-        The items of :math:`\alpha_{-r}`: the same as for :math:`\mu_r`, or all items that two
-        others labelled. With "all" the denominator is nearly the same for all annotators, but an
-        annotator who labels only easy items gets a lower ratio.
+        The items of :math:`\alpha_{-r}`: the same as for :math:`\mu_r`, or all items that at least
+        two others labelled. With "all" the denominator is nearly the same for all annotators, but
+        an annotator who labels only easy items gets a lower ratio.
 
     Returns
     -------
@@ -330,8 +332,8 @@ def annotator_discrepancy_ratio(
     parts = _same_items(distances, n_annotators)
     n_levels = None
     if alpha_items == "all":
-        more, n_levels = _other_items(distances, n_annotators)
-        parts += more
+        other_parts, n_levels = _other_items(distances, n_annotators)
+        parts += other_parts
     # For a callable, distances between the others are a difference of sums, with rounding errors.
     by_callable = distances.attrs["distance"] == "callable"
     reason = OTHERS_AGREE.format(rounded=ROUNDED if by_callable else "")
@@ -350,7 +352,7 @@ def annotator_discrepancy_ratio(
 
 
 def _same_items(distances: StatementDistances, n_annotators: int) -> tuple[Matrix, ...]:
-    """Return (item, annotator): which count, distances to the others, and between the others."""
+    """Return matrices (item, annotator): 1 if it counts, distances to and between the others."""
     counts = distances.counts[distances.item] >= 3
     columns = (
         counts.astype(np.float64),
@@ -371,8 +373,8 @@ def _other_items(
 ) -> tuple[tuple[Matrix, ...], int]:
     """Return sums over all items, and the sums to subtract for each annotator; by level.
 
-    Items with distances of a similar magnitude are a level with separate sums: after subtraction
-    from a much larger sum only rounding errors would be left.
+    A level is the items whose distances have similar magnitudes. Levels have separate sums:
+    subtracting small sums from a much larger one would leave only rounding errors.
     """
     paired = (distances.counts >= 2).astype(np.float64)
     between = distances.by_item(distances.to_others)
@@ -395,7 +397,7 @@ def _ratio_of_each(n_annotators: int, n_levels: int | None, reason: str) -> Fini
         if n_levels is not None:
             whole = totals[:, n_blocks * n_annotators :, None]
             rest = whole - blocks[:, 3:]
-            # If an annotator labelled all items, the difference is rounding.
+            # If an annotator labelled all items, the difference is a rounding error.
             rest = np.where(rest > 1e-12 * whole, rest, 0.0)
             n_between = n_items + rest[:, 0]
             between = between + rest[:, 1:].sum(axis=1)

@@ -33,24 +33,24 @@ NAMED: Final = ("nominal", "squared", "absolute")
 SYNONYMS: Final = {"interval": "squared"}
 
 ROUNDING: Final = 1e-11
-"""A sum of squared distances below this share of the sum of squares is rounding, and set to 0.
+"""A sum of squared distances below this share of the sum of squares is set to 0.
 
-Otherwise equal numbers far from the centre would have a positive distance. A value just above the
-limit is accurate to four digits.
+Such a sum may be a rounding error: without the limit, equal numbers far from the centre would have
+a positive distance. A value just above the limit is accurate to four digits.
 """
 
 LARGEST: Final = 1e280
-"""Distances from 1 / LARGEST to LARGEST can be added and multiplied by counts."""
+"""Distances from 1 / LARGEST to LARGEST can be added and multiplied by counts without overflow."""
 
 TABLE: Final = 3000
-"""Maximum number of distinct labels if all distances are computed as a table."""
+"""Maximum number of distinct labels for a table of all distances."""
 
 
 class CallableDistance:
     """Distances of labels, by code, from a callable; each pair is computed once.
 
-    Raises an `ArgumentError` if a value is not a distance: negative, not finite, different in the
-    other direction, or not 0 from a label to itself.
+    Raises an `ArgumentError` for a value that is not a distance: negative, not finite, not
+    symmetric, or not 0 from a label to itself.
     """
 
     def __init__(self, distance: Callable[[Any, Any], float], labels: list[Any]) -> None:
@@ -115,7 +115,7 @@ def distance_name(distance: Distance, known: tuple[str, ...] = NAMED) -> str:
 
 @dataclass(frozen=True)
 class Disagreement:
-    r"""Distances of annotators from each other, in sums over items.
+    r"""Distances of annotators from each other, as sums over items.
 
     The distance between two annotators is the mean over pairs of their labels,
     :math:`\psi(Y, Y')` (Lovchinsky et al. 2020, Eq. 1).
@@ -130,7 +130,7 @@ class Disagreement:
     cross: Callable[[Floats, Floats], Floats]
     """Returns the sum of distances over all pairs, from two totals (..., sum) of ``margin``."""
     rounded: bool = False
-    """Whether `cross` sets values to 0 that may be rounding errors of distant labels."""
+    """Whether `cross` sets small values to 0, since they may be rounding errors."""
 
 
 def disagreement(annotations: xr.Dataset, rows: Grouped, distance: Distance) -> Disagreement:
@@ -143,14 +143,14 @@ def disagreement(annotations: xr.Dataset, rows: Grouped, distance: Distance) -> 
 
 
 def shares_matrix(shares: LabelShares, n_labels: int) -> Matrix:
-    """Return label amounts as a matrix (item, label)."""
+    """Return the amounts of labels as a matrix (item, label)."""
     shape = (len(shares.start) - 1, n_labels)
     return compact(sparse.csr_array((shares.amount, shares.label, shares.start), shape=shape))
 
 
-def pairs_of(voices: Ints) -> Floats:
+def pairs_of(n_annotators: Ints) -> Floats:
     """Count ordered pairs of different annotators by item."""
-    return voices * (voices - 1.0)
+    return n_annotators * (n_annotators - 1.0)
 
 
 def _nominal(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
@@ -161,25 +161,27 @@ def _nominal(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
         # This is exactly 0 if all labels are the same: a sum of one term and zeros is exact.
         return left.sum(axis=-1) * right.sum(axis=-1) - (left * right).sum(axis=-1)
 
-    within = pairs_of(rows.voices) - shares.agreement
-    return Disagreement(within, rows.voices - shares.own, shares_matrix(shares, len(labels)), cross)
+    within = pairs_of(rows.n_annotators) - shares.agreement
+    margin = shares_matrix(shares, len(labels))
+    return Disagreement(within, rows.n_annotators - shares.own, margin, cross)
 
 
 def _squared(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
     values = numbers_of(annotations)
     check_range(values, power=2)
     sums = moments(rows, values)
-    # Below 0 is rounding.
-    within = np.maximum(squared_pairs(sums, rows.voices), 0.0)
+    # Negative values are rounding errors.
+    within = np.maximum(squared_pairs(sums, rows.n_annotators), 0.0)
     own = np.maximum(2.0 * (sums.squares - sums.squared_means), 0.0)
-    centred = around(sums, rows.voices, centre_of_pairs(rows, values))
-    margin = np.stack([rows.voices.astype(np.float64), *centred], axis=1)
+    centred = around(sums, rows.n_annotators, centre_of_pairs(rows, values))
+    margin = np.stack([rows.n_annotators.astype(np.float64), *centred], axis=1)
 
     def cross(left: Floats, right: Floats) -> Floats:
-        (n, total, squares), (m, other, others) = (np.moveaxis(x, -1, 0) for x in (left, right))
-        whole = n * others + m * squares
-        apart = whole - 2.0 * total * other
-        return np.where(apart > ROUNDING * whole, apart, 0.0)
+        left_n, left_total, left_squares = np.moveaxis(left, -1, 0)
+        right_n, right_total, right_squares = np.moveaxis(right, -1, 0)
+        squares = left_n * right_squares + right_n * left_squares
+        distance = squares - 2.0 * left_total * right_total
+        return np.where(distance > ROUNDING * squares, distance, 0.0)
 
     return Disagreement(within, own, margin, cross, rounded=True)
 
@@ -190,39 +192,40 @@ def check_range(values: Floats, power: int, subject: str = "annotations") -> Non
         return
     with np.errstate(over="ignore"):
         spread = float(values.max() - values.min())
-    most = LARGEST ** (1 / power)
-    if spread == 0 or 1 / most <= spread <= most:
+    largest = LARGEST ** (1 / power)
+    if spread == 0 or 1 / largest <= spread <= largest:
         return
     differences = "squared differences" if power == 2 else "differences"
     raise AnnotationError(
         subject,
         expected=f"numbers whose {differences} neither overflow nor underflow: the largest and the "
-        f"smallest must be equal, or {1 / most:.0e} to {most:.0e} apart",
+        f"smallest must be equal, or {1 / largest:.0e} to {largest:.0e} apart",
         found=f"{spread:.2g}",
         hint="Multiply all numbers by the same factor: ratios of distances do not change",
     )
 
 
 def centre_of_pairs(rows: Grouped, values: Floats) -> float:
-    """Return the centre of the numbers on items with pairs: other numbers may be far away."""
-    paired = np.repeat(rows.voices >= 2, np.diff(rows.start))
+    """Return the centre of the numbers on items with pairs, since others may be far from these."""
+    paired = np.repeat(rows.n_annotators >= 2, np.diff(rows.start))
     return centre_of(values[rows.order[paired]] if 0 < paired.sum() < len(paired) else values)
 
 
 def _absolute(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
-    given = numbers_of(annotations)
-    check_range(given, power=1)
-    values, codes = np.unique(given, return_inverse=True)
+    numbers = numbers_of(annotations)
+    check_range(numbers, power=1)
+    values, codes = np.unique(numbers, return_inverse=True)
     shares = label_shares(rows, codes, len(values))
-    within, own = far_pairs(rows, given)
+    within, own = far_pairs(rows, numbers)
     step = np.diff(values)
 
     def cross(left: Floats, right: Floats) -> Floats:
-        # |v - v'| is the sum of the steps between v and v': count the pairs on either side of a
-        # step.
-        below, under = (np.cumsum(x, axis=-1)[..., :-1] for x in (left, right))
-        above, over = left.sum(axis=-1)[..., None] - below, right.sum(axis=-1)[..., None] - under
-        return (below * over + above * under) @ step
+        # |v - v'| is the sum of the steps between v and v'. So each step is multiplied by the
+        # number of pairs with one value below it and one above it.
+        left_below, right_below = (np.cumsum(x, axis=-1)[..., :-1] for x in (left, right))
+        left_above = left.sum(axis=-1)[..., None] - left_below
+        right_above = right.sum(axis=-1)[..., None] - right_below
+        return (left_below * right_above + left_above * right_below) @ step
 
     return Disagreement(within, own, shares_matrix(shares, len(values)), cross)
 
@@ -230,9 +233,9 @@ def _absolute(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
 def from_table(rows: Grouped, codes: Ints, table: Floats) -> Disagreement:
     """Prepare any distance from the table (label, label) of all pairs."""
     shares = label_shares(rows, codes, len(table))
-    pairs = label_pairs(rows, shares, codes, len(table), np.ones(len(rows.voices)))
+    pairs = label_pairs(rows, shares, codes, len(table), np.ones(len(rows.n_annotators)))
     amount = pairs.amount * table.ravel()[pairs.cell]
-    n_items = len(rows.voices)
+    n_items = len(rows.n_annotators)
     item = np.repeat(np.arange(n_items), np.diff(pairs.start))
     within = np.bincount(item, amount, n_items)
     own = np.bincount(item, np.maximum(-amount, 0.0), n_items)
@@ -267,8 +270,8 @@ def table_of(labels: Names, distance: Callable[[Any, Any], float]) -> Floats:
 
 def ratio_disagreement(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
     r"""Prepare :math:`((a - b) / (a + b))^2`, which is 0 between two zeros."""
-    given = numbers_of(annotations)
-    negative = np.flatnonzero(given < 0)
+    numbers = numbers_of(annotations)
+    negative = np.flatnonzero(numbers < 0)
     if len(negative):
         row = int(negative[0])
         item = annotations[ITEM].to_numpy()[annotations["item_code"].to_numpy()[row]]
@@ -276,10 +279,10 @@ def ratio_disagreement(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
             "annotations",
             where=f"row {row} (item {shown([item])})",
             expected='numbers of 0 or more, with level="ratio"',
-            found=f"{given[row]}",
+            found=f"{numbers[row]}",
             hint='For numbers around 0 use level="interval"',
         )
-    values, codes = np.unique(given, return_inverse=True)
+    values, codes = np.unique(numbers, return_inverse=True)
     if len(values) > TABLE:
         raise AnnotationError(
             "annotations",

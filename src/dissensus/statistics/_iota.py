@@ -52,7 +52,7 @@ def cohen_kappa(
         The weight of a disagreement, from the places of the two labels in the order of labels
         (unused labels have a place too). None: all disagreements have the same weight.
     annotators : sequence of two names, optional
-        The two annotators. Not needed if there are only two.
+        The two annotators. Not needed if there are only two annotators.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def cohen_kappa(
 
 
 ROUNDING: Final = 1e-12
-"""A sum of distances between annotators below this share of all distances is set to 0."""
+"""A sum of distances between annotators that is below this share of all distances is set to 0."""
 
 
 def iota(
@@ -124,9 +124,9 @@ def iota(
     -----
     With two annotators, "nominal" is Cohen's kappa, and "absolute" and "squared" are kappa with
     linear and quadratic weights on the numbers themselves. With more annotators and no missing
-    labels, "nominal" is Conger's kappa. With missing labels, pairs of annotators have equal weights
-    in :math:`d_o` and pairs of labels in :math:`d_e`: items with many annotators, and annotators
-    with many labels, have more weight.
+    labels, "nominal" is Conger's kappa. With missing labels, :math:`d_o` gives equal weights to
+    pairs of annotators of an item, and :math:`d_e` to pairs of labels: items with many annotators,
+    and annotators with many labels, have more weight.
 
     Iota is too high if annotators label different items: their label frequencies then differ
     because their items differ, and chance agreement is too low. Use `krippendorff_alpha` for items
@@ -160,7 +160,7 @@ def between_annotators(
     no_pairs: str,
     attrs: Mapping[str, Any],
 ) -> Sums:
-    """Return the sums for iota; for two annotators this is Cohen's kappa."""
+    """Return the sums for iota, which is Cohen's kappa for two annotators."""
     rows = rows_of(annotations)
     if callable(distance):
         codes, labels = labels_of(annotations)
@@ -170,9 +170,9 @@ def between_annotators(
     else:
         distances = disagreement(annotations, rows, distance)
         margins = _margins(annotations, rows, distance_name(distance))
-    paired = (rows.voices >= 2).astype(np.float64)
+    paired = (rows.n_annotators >= 2).astype(np.float64)
     parts = (
-        pairs_of(rows.voices),
+        pairs_of(rows.n_annotators),
         distances.within,
         times(distances.margin, paired),
         times(margins.matrix, paired),
@@ -185,15 +185,15 @@ def between_annotators(
         labels = margins.labels(each)
         pairs = labels.sum(axis=1) ** 2 - (labels**2).sum(axis=1)
         everyone = distances.cross(margin, margin)
-        apart = everyone - margins.own(each)
-        apart = np.where((everyone > 0) & (apart > ROUNDING * everyone), apart, 0.0)
-        expected = apart / np.where(pairs > 0, pairs, 1.0)
+        between = everyone - margins.own(each)
+        between = np.where((everyone > 0) & (between > ROUNDING * everyone), between, 0.0)
+        expected = between / np.where(pairs > 0, pairs, 1.0)
         return beyond_chance(observed, expected, undefined, no_spread(rounded=distances.rounded))
 
     return Sums(name, parts, finish, annotations[ITEM].to_numpy(), attrs=attrs)
 
 
-# The labels of each annotator over all items, for chance agreement of *different* annotators.
+# Each annotator's labels over all items, for the chance agreement of different annotators.
 
 
 class _Margins(NamedTuple):

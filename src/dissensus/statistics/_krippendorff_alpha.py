@@ -22,7 +22,7 @@ from dissensus.statistics._sums import Matrix, Sums, Undefined, compact, times
 
 LEVELS: Final = ("nominal", "ordinal", "interval", "ratio")
 _FEW: Final = 64
-"""With fewer labels than this, every pair of labels has a column."""
+"""With fewer labels than this, all pairs of labels have a column, also pairs that never occur."""
 
 
 def krippendorff_alpha(
@@ -32,14 +32,14 @@ def krippendorff_alpha(
     distance: str | None = None,
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""Krippendorff's alpha: agreement beyond chance of any number of annotators, with gaps.
+    r"""Krippendorff's alpha: agreement beyond chance of two or more annotators with missing labels.
 
     .. math:: \alpha = 1 - \frac{D_o}{D_e}, \qquad
         D_o = \frac{1}{n} \sum_i \frac{1}{A_i - 1} \sum_{r \neq s} \delta^2(y_{ir}, y_{is}), \quad
         D_e = \frac{1}{n (n - 1)} \sum_{c, k} n_c (n_k - [c = k]) \, \delta^2(c, k)
 
-    over the items that have :math:`A_i \geq 2` annotators. These have :math:`n` annotations, of
-    which :math:`n_k` are label k.
+    over the items that have :math:`A_i \geq 2` annotators. These items have :math:`n` annotations,
+    of which :math:`n_k` are label k.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ def krippendorff_alpha(
     level : {"nominal", "ordinal", "interval", "ratio"}, optional
         The distance of labels. "nominal": 0 or 1. "ordinal": the number of annotations between the
         two labels, squared. "interval": squared differences. "ratio": squared differences over
-        squared sums, of at most 3,000 distinct numbers of 0 or more. None is "interval" for
-        continuous annotations and "nominal" for all others, since whole numbers may be codes of
+        squared sums, for at most 3,000 distinct numbers, all 0 or more. None is "interval" for
+        continuous annotations, and "nominal" for all others, since whole numbers may be codes of
         classes.
     distance : {"jaccard", "masi"}, optional
-        :math:`\delta^2` for annotations of kind "set". I is the intersection of two sets, U their
-        union. "jaccard" (the default): :math:`1 - |I| / |U|`. "masi": :math:`1 - m |I| / |U|`,
+        :math:`\delta^2` for annotations of kind "set", where I is the intersection and U the union
+        of two sets. "jaccard" (default): :math:`1 - |I| / |U|`. "masi": :math:`1 - m |I| / |U|`,
         where m is 1 for equal sets, 2/3 if one contains the other, 1/3 if they only overlap, and 0
         if they have no label in common. The distance of two empty sets is 0.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
@@ -126,7 +126,7 @@ def krippendorff_alpha(
     def finish(totals: Floats, undefined: Undefined) -> Floats:
         return alpha_of(distances, totals, undefined)
 
-    items, parts = annotations[ITEM].to_numpy(), alpha_parts(distances, rows.voices)
+    items, parts = annotations[ITEM].to_numpy(), alpha_parts(distances, rows.n_annotators)
     return Sums("krippendorff_alpha", parts, finish, items, attrs=attrs).value(weights)
 
 
@@ -135,9 +135,9 @@ def _ordinal(annotations: xr.Dataset, rows: Grouped) -> Sums:
     codes, labels = ordered_labels_of(annotations)
     n_labels = len(labels)
     shares = label_shares(rows, codes, n_labels)
-    weight = 1.0 / np.maximum(rows.voices - 1.0, 1.0)
+    weight = 1.0 / np.maximum(rows.n_annotators - 1.0, 1.0)
     pairs = label_pairs(rows, shares, codes, n_labels, weight)
-    pairable = (rows.voices >= 2).astype(np.float64)
+    pairable = (rows.n_annotators >= 2).astype(np.float64)
     if n_labels < _FEW:
         distinct, column = np.arange(n_labels**2), pairs.cell
     else:
@@ -149,21 +149,21 @@ def _ordinal(annotations: xr.Dataset, rows: Grouped) -> Sums:
         return compact(sparse.csr_array((data, column, pairs.start), shape=shape))
 
     parts = [times(shares_matrix(shares, n_labels), pairable), by_pair(pairs.amount)]
-    if int(rows.voices.sum()) < len(codes):  # an annotator labelled an item repeatedly
+    if int(rows.n_annotators.sum()) < len(codes):  # an annotator labelled an item repeatedly
         own = by_pair(np.maximum(-pairs.amount, 0.0))
-        parts.append(times(own, pairable * (rows.voices - 1.0)))
+        parts.append(times(own, pairable * (rows.n_annotators - 1.0)))
     ends = np.cumsum([part.shape[1] for part in parts])[:-1]
 
     def finish(totals: Floats, undefined: Undefined) -> Floats:
         amount, observed, *own = np.split(totals, ends, axis=1)
         n = amount.sum(axis=1)
         rank = np.cumsum(amount, axis=1) - amount / 2.0
-        apart = (rank[:, low] - rank[:, high]) ** 2
+        squared_distance = (rank[:, low] - rank[:, high]) ** 2
         middle = np.einsum("mk,mk->m", amount, rank) / np.maximum(n, 1e-300)
         spread = 2.0 * n * np.einsum("mk,mk->m", amount, (rank - middle[:, None]) ** 2)
-        spread[(amount > 0).sum(axis=1) < 2] = 0.0  # the centre is exact only up to rounding
-        cross = spread - sum((part * apart).sum(axis=1) for part in own)
-        return alpha_from(n, (observed * apart).sum(axis=1), cross, undefined)
+        spread[(amount > 0).sum(axis=1) < 2] = 0.0  # otherwise a rounding error of the centre
+        cross = spread - sum((part * squared_distance).sum(axis=1) for part in own)
+        return alpha_from(n, (observed * squared_distance).sum(axis=1), cross, undefined)
 
     items, attrs = annotations[ITEM].to_numpy(), {"level": "ordinal"}
     return Sums("krippendorff_alpha", tuple(parts), finish, items, attrs=attrs)

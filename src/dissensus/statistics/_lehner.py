@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from scipy import sparse
 
-from dissensus.data.alignment import said_by_systems, systems_of
+from dissensus.data.alignment import labels_by_systems, systems_of
 from dissensus.dims import BIN, COLUMN, ITEM, LABEL, SYSTEM
 from dissensus.errors import shown, warn_caller
 from dissensus.kernels.formulas import (
@@ -65,9 +65,9 @@ def lehner(
     with :math:`P_a` the share of pairs that agree, among all pairs of labels of the same item,
     :math:`f_k` the share of label k among all labels, and :math:`n_{ik}` the number of annotators
     who give item i label k. Base rates :math:`\pi` are clipped to [0, 1] and scaled to a sum of 1.
-    In the last step, items are sorted by the probability of the most probable label into bins (0,
-    .1], ..., (.9, 1]. If the mean of these probabilities in bin b is :math:`P_g`, and the system
-    gives the most probable label in a share :math:`A_b` of the :math:`I_b` items of the bin,
+    In the last step, items are divided by the probability of their most probable label into bins
+    (0, .1], ..., (.9, 1]. The mean of these probabilities in bin b is :math:`P_g`, and the system
+    gives the most probable label in a share :math:`A_b` of the :math:`I_b` items of the bin:
 
     .. math:: P_b = \frac{(N - 1) A_b - 1 + P_g}{N P_g - 1}, \qquad
         P_s = \frac{\sum_b I_b P_b}{\sum_b I_b},
@@ -111,8 +111,8 @@ def lehner(
 
     If n labels are tied as the most probable, predicting one of these counts 1/n, the mean over
     random breaks of the tie (the source has no rule). A probability on the edge of two bins, up to
-    rounding, is in the lower bin. The ``truth`` of items without labels is the base rates, and
-    these items do not count for systems.
+    rounding errors, is in the lower bin. The ``truth`` of items without labels is equal to the base
+    rates, and these items do not count for systems.
 
     Errors in the source: Eq. 3 has 1 - P/(N - 1) in place of (1 - P)/(N - 1); in Table 4 the
     correct value for the bin .8 to .9 is .771, the last bin is .3 to .4, and in the bin .5 to .6
@@ -142,7 +142,7 @@ def lehner(
 
 
 class _Patterns(NamedTuple):
-    """Patterns are sets of items with the same labels; an answer is a prediction for a pattern."""
+    """A pattern is a set of items with the same labels; an answer is a prediction for a pattern."""
 
     items: Names
     labels: Names
@@ -153,18 +153,18 @@ class _Patterns(NamedTuple):
     """(item)"""
     answers: Answers
     parts: tuple[Matrix, Matrix]
-    """(item, pattern) and (item, answer): 1 for those of the item; 0 for items without labels."""
+    """(item, pattern) and (item, answer): 1 for those of the item. Items without labels have 0."""
     tallies: sparse.csr_array
     """(pattern, tally): ordered pairs of labels, pairs that differ, and the count of each label."""
 
 
 def _patterns_of(annotations: Any, predictions: Any, on_missing: str) -> _Patterns:
     annotations = read(annotations, continuous=False)
-    rows_of(annotations)  # checks for repeated labels without trial=
+    rows_of(annotations)  # raises for repeated labels without trial=
     items = annotations[ITEM].to_numpy()
     codes, labels = labels_of(annotations)
     systems = systems_of(annotations, predictions, on_missing)
-    predicted = said_by_systems(systems, labels)
+    predicted = labels_by_systems(systems, labels)
     (item,) = codes_in(annotations, ITEM)
     by_pattern, pattern = votes(item, np.zeros_like(item), codes.astype(np.int64), len(items))
     n_patterns = len(by_pattern.start) - 1
@@ -183,7 +183,7 @@ def _answers(
 ) -> tuple[Ints, Answers, Ints]:
     """Return each system's answer to each labelled item, all answers, and the labelled items."""
     item, system = np.nonzero(labelled[:, None] & (predicted >= 0))
-    # All labels outside the label space are one label, with which no annotator agrees.
+    # All labels outside the label space have the same code: no annotator agrees with them.
     label = np.minimum(predicted[item, system], n_labels)
     n_systems = predicted.shape[1]
     key = (pattern[item] * n_systems + system) * (n_labels + 1) + label
@@ -202,8 +202,8 @@ def _tallies(by_pattern: Votes, n_labels: int) -> sparse.csr_array:
     pairs = total * (total - 1.0)
     same = np.bincount(pattern, times * (times - 1.0), n)
     labels = sparse.csr_array((times, (pattern, by_pattern.label)), shape=(n, n_labels))
-    apart = sparse.csr_array(np.stack([pairs, pairs - same], axis=1))
-    return sparse.csr_array(sparse.hstack([apart, labels]))
+    pair_counts = sparse.csr_array(np.stack([pairs, pairs - same], axis=1))
+    return sparse.csr_array(sparse.hstack([pair_counts, labels]))
 
 
 def _sums(patterns: _Patterns) -> Sums:
@@ -242,33 +242,35 @@ def _of_annotators(
     tallies: Floats, n_labels: int, undefined: Undefined
 ) -> tuple[Floats, Floats, Floats]:
     """Return agreement, accuracy (set of weights) and base rates (set of weights, label)."""
-    apart = undefined.divide(tallies[:, 1], tallies[:, 0], NO_LABELS)
-    apart = undefined.where(np.full(len(apart), n_labels < 2), apart, ONE_LABEL)
-    accuracy = accuracy_from(apart, n_labels)
+    disagreement = undefined.divide(tallies[:, 1], tallies[:, 0], NO_LABELS)
+    disagreement = undefined.where(
+        np.full(len(disagreement), n_labels < 2), disagreement, ONE_LABEL
+    )
+    accuracy = accuracy_from(disagreement, n_labels)
     known = undefined.where(guessed(accuracy, n_labels), accuracy, GUESSES.format(n=n_labels))
-    given = tallies[:, 2:]
-    share = given / np.maximum(given.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    label_counts = tallies[:, 2:]
+    share = label_counts / np.maximum(label_counts.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     rates, defined = np.full(share.shape, np.nan), ~np.isnan(known)
     rates[defined] = base_rates(share[defined], known[defined])
-    return 1.0 - apart, accuracy, rates
+    return 1.0 - disagreement, accuracy, rates
 
 
 def _of_systems(bins: Floats, n_labels: int, undefined: Undefined) -> tuple[Floats, Floats]:
     """Return the bins (set of weights, system, bin, column), and the accuracy of systems."""
     items, known = bins[..., ITEMS], ~np.isnan(bins[:, 0, 0, ITEMS])
-    some = items > 0
-    size = np.where(some, items, 1.0)
-    probability = np.where(some, bins[..., PROBABILITY] / size, np.nan)
-    agreement = np.where(some, bins[..., AGREEMENT] / size, np.nan)
-    alike = some & guessed(np.where(some, probability, 1.0), n_labels)
+    occupied = items > 0
+    size = np.where(occupied, items, 1.0)
+    probability = np.where(occupied, bins[..., PROBABILITY] / size, np.nan)
+    agreement = np.where(occupied, bins[..., AGREEMENT] / size, np.nan)
+    alike = occupied & guessed(np.where(occupied, probability, 1.0), n_labels)
     undefined.where(alike.any(axis=(1, 2)), np.zeros(len(bins)), ALL_ALIKE)
-    usable = some & ~alike
+    usable = occupied & ~alike
     corrected = corrected_agreement(agreement, np.where(usable, probability, 1.0), n_labels)
     accuracy = np.where(usable, corrected, np.nan)
     table = np.stack([probability, items, agreement, accuracy], axis=-1)
     counted = np.where(usable, items, 0.0).sum(axis=2)
     total = np.where(usable, items * np.where(usable, accuracy, 0.0), 0.0).sum(axis=2)
-    empty = known[:, None] & ~some.any(axis=2)
+    empty = known[:, None] & ~occupied.any(axis=2)
     average = np.where(counted > 0, total / np.where(counted > 0, counted, 1.0), np.nan)
     return table, undefined.where(empty, np.where(empty, 0.0, average), NO_ANSWERS)
 

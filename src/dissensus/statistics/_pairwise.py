@@ -18,19 +18,18 @@ from dissensus.arguments import is_whole
 from dissensus.data import tables
 from dissensus.data.alignment import (
     Systems,
+    labels_by_systems,
     numbers_by_systems,
     predicted_labels,
-    said_by_systems,
 )
 from dissensus.data.rows import ranking_code, ranks
 from dissensus.dims import ELEMENT, LABEL
 from dissensus.errors import ArgumentError, PredictionError, brief, shown
 from dissensus.kernels.distances import Lists, lists_of, rank_distance, set_distance
 from dissensus.kernels.grouped import Grouped, grouped
-from dissensus.kernels.types import Floats, Ints, Names
-from dissensus.kernels.voices import (
+from dissensus.kernels.statements import (
     Delta,
-    Voices,
+    Statements,
     excess_apart,
     excess_towards,
     name_towards,
@@ -39,8 +38,9 @@ from dissensus.kernels.voices import (
     pairs_towards,
     square_towards,
     squares_apart,
-    voices_of,
+    statements_of,
 )
+from dissensus.kernels.types import Floats, Ints, Names
 from dissensus.statistics._distances import CallableDistance, Distance, check_range, distance_name
 from dissensus.statistics._read import (
     labels_of,
@@ -85,7 +85,7 @@ class StatementDistances:
     @property
     def counts(self) -> Ints:
         """(item): number of statements."""
-        return self.rows.voices
+        return self.rows.n_annotators
 
     def by_item(self, values: Floats) -> Floats:
         """Average over the statements of each item: (item); 0 for items with one statement."""
@@ -110,7 +110,7 @@ def statement_distances(
     of_sets = name in SET_DISTANCES
     read(annotations, rankings=of_sets or name in {"ranking", "callable"}, sets=of_sets)
     rows = rows_of(annotations)
-    statements = voices_of(rows)
+    statements = statements_of(rows)
     if callable(distance):
         measured = _by_callable(annotations, rows, systems, distance)
     elif name == "ranking":
@@ -128,7 +128,9 @@ def statement_distances(
         item=statements.item,
         annotator=annotator.astype(np.int64),
         to_others=to_others,
-        without=_without(rows.voices, statements.item, to_others) if without is None else without,
+        without=_without(rows.n_annotators, statements.item, to_others)
+        if without is None
+        else without,
         to_system=to_system,
         n_systems=0 if systems is None else len(systems.names),
         attrs=attrs,
@@ -138,13 +140,13 @@ def statement_distances(
 def _without(counts: Ints, item: Ints, to_others: Floats) -> Floats:
     """Subtract each statement from the sum over all pairs of its item.
 
-    This loses digits if some distances are many times as large as others, which is possible only
-    with a callable.
+    The difference loses digits if some distances are many times as large as others. Of the
+    distances for which this is used, only those of callables can be so different.
     """
     others = counts[item] - 1.0
     within = (_sums(item, counts, to_others) * (counts - 1.0))[item]
     rest = within - 2.0 * others * to_others
-    rest = np.where(rest > 1e-11 * within, rest, 0.0)  # smaller values are rounding
+    rest = np.where(rest > 1e-11 * within, rest, 0.0)  # smaller values are rounding errors
     pairs = others * (others - 1.0)
     return np.where(others < 2, np.nan, rest / np.where(others < 2, 1.0, pairs))
 
@@ -204,33 +206,33 @@ def default_depth(annotations: xr.Dataset) -> int:
 
 
 def _by_name(
-    annotations: xr.Dataset, rows: Grouped, statements: Voices, systems: Systems | None
+    annotations: xr.Dataset, rows: Grouped, statements: Statements, systems: Systems | None
 ) -> Measured:
     codes, labels = labels_of(annotations)
-    given = codes.astype(np.int64, copy=False)[rows.order]
-    target = None if systems is None else said_by_systems(systems, labels)
+    row_codes = codes.astype(np.int64, copy=False)[rows.order]
+    target = None if systems is None else labels_by_systems(systems, labels)
 
     def to_system(place: int) -> Floats:
         assert target is not None
-        return name_towards(statements.start, given, target[statements.item, place])
+        return name_towards(statements.start, row_codes, target[statements.item, place])
 
-    return names_apart(statements.first, statements.start, given, len(labels)), None, to_system
+    return names_apart(statements.first, statements.start, row_codes, len(labels)), None, to_system
 
 
 def _by_number(
     annotations: xr.Dataset,
     rows: Grouped,
-    statements: Voices,
+    statements: Statements,
     systems: Systems | None,
     name: str,
     tolerance: float | None,
 ) -> Measured:
-    given = numbers_of(annotations).astype(np.float64, copy=False)[rows.order]
+    row_numbers = numbers_of(annotations).astype(np.float64, copy=False)[rows.order]
     power = 2 if name == "squared" else 1
-    check_range(given, power)
+    check_range(row_numbers, power)
     target = None if systems is None else numbers_by_systems(systems)
     if target is not None and np.isfinite(target).any():
-        both = np.concatenate([given, target[np.isfinite(target)]])
+        both = np.concatenate([row_numbers, target[np.isfinite(target)]])
         check_range(both, power, "annotations and predictions")
     slack = 0.0 if tolerance is None else float(tolerance)
 
@@ -238,13 +240,13 @@ def _by_number(
         assert target is not None
         number = target[statements.item, place]
         if name == "squared":
-            return square_towards(statements.start, given, number)
-        return excess_towards(statements.start, given, number, slack)
+            return square_towards(statements.start, row_numbers, number)
+        return excess_towards(statements.start, row_numbers, number, slack)
 
     bounds = statements.first, statements.start
     if name == "squared":
-        return *squares_apart(*bounds, given), to_system
-    return *excess_apart(*bounds, rows.share, given, slack), to_system
+        return *squares_apart(*bounds, row_numbers), to_system
+    return *excess_apart(*bounds, rows.share, row_numbers, slack), to_system
 
 
 # Sets, rankings and callables: distances computed pair by pair.
@@ -254,7 +256,7 @@ def _pair_by_pair(
     units: Grouped, systems: Systems | None, delta: Delta, towards: Callable[[int], Delta]
 ) -> Measured:
     """Average the distances of units (labels, sets or rankings) by statement."""
-    statements = voices_of(units)
+    statements = statements_of(units)
 
     def to_system(place: int) -> Floats:
         assert systems is not None
@@ -265,7 +267,11 @@ def _pair_by_pair(
 
 
 def _by_set(
-    annotations: xr.Dataset, rows: Grouped, statements: Voices, systems: Systems | None, name: str
+    annotations: xr.Dataset,
+    rows: Grouped,
+    statements: Statements,
+    systems: Systems | None,
+    name: str,
 ) -> Measured:
     """Compare sets: answers, or all labels that an annotator gave an item, over all trials."""
     is_set = annotations.attrs["kind"] == "set"
@@ -277,7 +283,7 @@ def _by_set(
         number, code = np.nonzero(member[annotations["label_code"].to_numpy()[rows.order]])
     else:
         codes, labels = labels_of(annotations)
-        units = grouped(statements.item, np.arange(len(statements.item)), len(rows.voices))
+        units = grouped(statements.item, np.arange(len(statements.item)), len(rows.n_annotators))
         statement = np.repeat(np.arange(len(statements.item)), np.diff(statements.start))
         number, code = np.divmod(
             np.unique(statement * len(labels) + codes[rows.order]), len(labels)
@@ -294,7 +300,7 @@ def _by_set(
 
 
 def require_alike(annotations: xr.Dataset, predictions: xr.Dataset) -> None:
-    """Raise for sets beside rankings or numbers, and for labels with the separator of sets."""
+    """Raise for sets with predicted rankings or numbers, and for labels with a separator."""
     kinds = annotations.attrs["kind"], predictions.attrs["kind"]
     if kinds[0] == "set" and kinds[1] in {"ranking", "continuous"}:
         raise PredictionError(
@@ -302,17 +308,17 @@ def require_alike(annotations: xr.Dataset, predictions: xr.Dataset) -> None:
             found=f"kind {kinds[1]!r}",
             hint='Keep the labels that a system would give, and read them with kind="set"',
         )  # fmt: skip
-    if "set" not in kinds or "label_code" not in predictions:  # numbers are refused later
+    if "set" not in kinds or "label_code" not in predictions:  # `lists_by_systems` refuses numbers
         return
     labels = annotations[ELEMENT].to_numpy() if kinds[0] == "set" else labels_of(annotations)[1]
-    said = predicted_labels(predictions)
-    sides = (("annotations", annotations, said, "predictions"),
+    predicted = predicted_labels(predictions)
+    sides = (("annotations", annotations, predicted, "predictions"),
              ("predictions", predictions, labels, "annotations"))  # fmt: skip
     for name, data, others, where in sides:
         if data.attrs["kind"] != "set":
             continue
         separator, none = (str(data.attrs[word]) for word in ("separator", "none"))
-        odd = [one for one in map(str, others.tolist()) if separator in one or one == none]
+        odd = [label for label in map(str, others.tolist()) if separator in label or label == none]
         if odd:
             raise PredictionError(
                 "predictions", expected=f"labels in the {where} without {separator!r}, other than "
@@ -325,8 +331,8 @@ def require_alike(annotations: xr.Dataset, predictions: xr.Dataset) -> None:
 def _by_ranking(
     annotations: xr.Dataset, rows: Grouped, systems: Systems | None, depth: int
 ) -> Measured:
-    """Compare partial rankings; each trial has a separate ranking."""
-    units, rankings, labels = rankings_of(annotations, len(rows.voices))
+    """Compare partial rankings; each trial of an annotator is a separate ranking."""
+    units, rankings, labels = rankings_of(annotations, len(rows.n_annotators))
     predicted = None if systems is None else lists_by_systems(systems, labels)
     n_labels = len(labels) if predicted is None else len(predicted.labels)
     if depth > n_labels:
@@ -366,20 +372,20 @@ def _by_callable(
     """Call a function once for each distinct pair of labels that occurs."""
     target: Ints | None
     if annotations.attrs["kind"] == "ranking":
-        rows, given, target, labels = _as_blocks(annotations, rows, systems)
+        rows, row_codes, target, labels = _as_blocks(annotations, rows, systems)
     elif _as_numbers(annotations, systems):
-        given, target, labels = _numbered(annotations, systems)
+        row_codes, target, labels = _numbered(annotations, systems)
     else:
         codes, names = labels_of(annotations)
-        target = None if systems is None else said_by_systems(systems, names)
-        given, labels = codes.astype(np.int64), plain_labels(_with_strays(names, systems))
-    given, delta = given[rows.order], CallableDistance(distance, labels)
+        target = None if systems is None else labels_by_systems(systems, names)
+        row_codes, labels = codes.astype(np.int64), plain_labels(_with_strays(names, systems))
+    row_codes, delta = row_codes[rows.order], CallableDistance(distance, labels)
 
     def towards(place: int) -> Delta:
         assert target is not None
-        return lambda unit, item: delta(given[unit], target[item, place])
+        return lambda unit, item: delta(row_codes[unit], target[item, place])
 
-    return _pair_by_pair(rows, systems, lambda a, b: delta(given[a], given[b]), towards)
+    return _pair_by_pair(rows, systems, lambda a, b: delta(row_codes[a], row_codes[b]), towards)
 
 
 def _as_numbers(annotations: xr.Dataset, systems: Systems | None) -> bool:
@@ -392,19 +398,23 @@ def _as_numbers(annotations: xr.Dataset, systems: Systems | None) -> bool:
 def _numbered(
     annotations: xr.Dataset, systems: Systems | None
 ) -> tuple[Ints, Ints | None, list[Any]]:
-    """Return numbers, and their codes by annotators (row) and by systems (item, system)."""
-    given = numbers_of(annotations)
+    """Return codes of numbers by annotators (row) and systems (item, system), and the numbers."""
+    row_numbers = numbers_of(annotations)
     if systems is None:
-        codes, values = pd.factorize(given)
+        codes, values = pd.factorize(row_numbers)
         return codes.astype(np.int64), None, values.tolist()
     numbers = numbers_by_systems(systems)
-    codes, values = pd.factorize(np.concatenate([given, numbers.ravel()]))  # NaN is -1
+    codes, values = pd.factorize(np.concatenate([row_numbers, numbers.ravel()]))  # NaN is -1
     codes = codes.astype(np.int64)
-    return codes[: len(given)], codes[len(given) :].reshape(numbers.shape), values.tolist()
+    return (
+        codes[: len(row_numbers)],
+        codes[len(row_numbers) :].reshape(numbers.shape),
+        values.tolist(),
+    )
 
 
 def _with_strays(labels: Names, systems: Systems | None) -> Names:
-    """Return labels in the order of the codes of `said_by_systems`: labels of systems only last."""
+    """Return the label of each code of `labels_by_systems`; labels of systems only are last."""
     if systems is None:
         return labels
     vocabulary = systems.predictions[LABEL].to_numpy()
@@ -416,19 +426,19 @@ def _with_strays(labels: Names, systems: Systems | None) -> Names:
 def _as_blocks(
     annotations: xr.Dataset, rows: Grouped, systems: Systems | None
 ) -> tuple[Grouped, Ints, Ints | None, list[Any]]:
-    """Return codes of rankings, and the rankings as tuples of blocks (tuples of labels)."""
-    units, lists, labels = rankings_of(annotations, len(rows.voices))
+    """Return rows, codes of rankings (row; item, system), and rankings as tuples of tied labels."""
+    units, lists, labels = rankings_of(annotations, len(rows.n_annotators))
     known: dict[Any, int] = {}
     coded = _coded(lists, plain_labels(labels), known)
-    given = np.empty_like(coded)
-    given[units.order] = coded  # in the order of the data
+    row_codes = np.empty_like(coded)
+    row_codes[units.order] = coded  # in the order of the data
     target = None
     if systems is not None:
         predicted = lists_by_systems(systems, labels)
         names = plain_labels(predicted.labels)
         columns = [_coded(predicted.of(place), names, known) for place in range(len(systems.names))]
         target = np.stack(columns, axis=1)
-    return units, given, target, list(known)
+    return units, row_codes, target, list(known)
 
 
 def _coded(lists: Lists, names: list[Any], known: dict[Any, int]) -> Ints:

@@ -40,10 +40,10 @@ def real(value: Any) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def whole(name: str, value: Any, least: int) -> int:
+def whole(name: str, value: Any, minimum: int) -> int:
     """Return a whole number, or raise."""
-    if not is_whole(value) or not least <= int(value) <= LARGEST:
-        raise ArgumentError(name, expected=f"a whole number, {least} or more", found=brief(value))
+    if not is_whole(value) or not minimum <= int(value) <= LARGEST:
+        raise ArgumentError(name, expected=f"a whole number, {minimum} or more", found=brief(value))
     return int(value)
 
 
@@ -58,7 +58,7 @@ def proportion(name: str, value: Any) -> float:
 def names_in(name: str, values: Any, expected: str) -> Names:
     """Return the names in a sequence, for `dissensus.data.tables.match`, or raise.
 
-    In a sequence that also has text, numbers become text, since an array has one type.
+    Numbers become text if the sequence also has text, since an array has one type.
 
     Examples
     --------
@@ -67,17 +67,17 @@ def names_in(name: str, values: Any, expected: str) -> Names:
     """
     row = np.iterable(values) and getattr(values, "ndim", 1) == 1
     listed = row and not isinstance(values, str | bytes | set | frozenset | Mapping)
-    given = [_plain(value) for value in values] if listed else []
-    if not listed or not all(map(_is_name, given)):
+    names = [_plain(value) for value in values] if listed else []
+    if not listed or not all(map(_is_name, names)):
         raise ArgumentError(name, expected=expected, found=brief(values))
-    if any(isinstance(value, str) for value in given):
-        return np.array([str(value) for value in given], dtype=object)
-    return np.asarray(given)
+    if any(isinstance(value, str) for value in names):
+        return np.array([str(value) for value in names], dtype=object)
+    return np.asarray(names)
 
 
-def places_in(name: str, given: Any, known: Names, expected: str, n: int | None = None) -> Ints:
+def places_in(name: str, values: Any, known: Names, expected: str, n: int | None = None) -> Ints:
     """Return the places of distinct names (``n``, if given) among known names, or raise."""
-    names = names_in(name, given, expected)
+    names = names_in(name, values, expected)
     if (n is not None and len(names) != n) or not len(names):
         raise ArgumentError(name, expected=expected, found=f"{len(names)} names")
     place = tables.match(names, known)
@@ -99,7 +99,7 @@ def positive_code(positive: Any, labels: Names) -> int:
 
 
 def code_of(label: Any, labels: Names) -> int:
-    """Return the code of a label, -1 if it is unknown. True and False are 1 and 0, as in data."""
+    """Return the code of a label, -1 if unknown. True and False become 1 and 0, as in data."""
     label = _plain(label)
     if not _is_name(label):
         return -1
@@ -108,7 +108,7 @@ def code_of(label: Any, labels: Names) -> int:
 
 
 def spelled(values: Any) -> list[str]:
-    """Return names as text, since a list in a file's attributes has one type."""
+    """Return names as text, since lists in attributes of a file have one type."""
     return [str(value) for value in values]
 
 
@@ -128,7 +128,7 @@ def _plain(value: Any) -> Any:
 
 
 def _is_name(value: Any) -> bool:
-    if isinstance(value, str):  # readers of data refuse half of a surrogate pair
+    if isinstance(value, str):  # lone surrogates, which data cannot contain
         return not any("\ud800" <= letter <= "\udfff" for letter in value)
     return isinstance(value, Real | Decimal)
 
@@ -175,11 +175,11 @@ def read(
 def refuse_kind(annotations: xr.Dataset, kind: str, expected: str, hint: str) -> None:
     """Raise for annotations of the kind "nominal" or "continuous"."""
     if annotations.attrs["kind"] == kind:
-        given = "numbers on a continuous scale"
+        content = "numbers on a continuous scale"
         if kind == "nominal":
-            given = f"labels such as {shown([annotations[LABEL].to_numpy()[0]])}"
-        found = f'{given} (kind "{kind}")'
-        raise AnnotationError("annotations", expected=expected, found=found, hint=hint)
+            content = f"labels such as {shown([annotations[LABEL].to_numpy()[0]])}"
+        description = f'{content} (kind "{kind}")'
+        raise AnnotationError("annotations", expected=expected, found=description, hint=hint)
 
 
 def rows_of(annotations: xr.Dataset) -> Grouped:
@@ -189,23 +189,23 @@ def rows_of(annotations: xr.Dataset) -> Grouped:
         annotations["annotator_code"].to_numpy(),
         annotations.sizes[ITEM],
     )
-    if int(rows.voices.sum()) < len(rows.order):
-        check_annotations(annotations, {})  # slower: sorts all rows to find repeated rows
+    if int(rows.n_annotators.sum()) < len(rows.order):
+        check_annotations(annotations, {})  # raises for repeated rows; slower, since it sorts rows
     return rows
 
 
 def of_two(annotations: xr.Dataset, annotators: Any = None) -> tuple[xr.Dataset, list[str]]:
-    """Return the annotations of two annotators, and their names; None are the only two."""
+    """Return the annotations and the names of two annotators; None means the only two."""
     known = annotations[ANNOTATOR].to_numpy()
     if annotators is None:
         two = _only_two(annotations)
     else:
         expected = f"two names, such as {shown(list(known), 3)}"
         two = places_in("annotators", annotators, known, expected, 2)
-    theirs = np.isin(annotations["annotator_code"].to_numpy(), two)
-    if not theirs.all():
-        rows_of(annotations)  # checks for repeated rows while rows have the caller's numbers
-        annotations = annotations.isel({ANNOTATION: theirs})
+    of_both = np.isin(annotations["annotator_code"].to_numpy(), two)
+    if not of_both.all():
+        rows_of(annotations)  # raises for repeated rows, with the row numbers of the caller
+        annotations = annotations.isel({ANNOTATION: of_both})
     return annotations, spelled(known[two])
 
 
@@ -241,7 +241,7 @@ def labels_of(annotations: xr.Dataset) -> tuple[Ints, Names]:
 
 
 def ordered_labels_of(annotations: xr.Dataset) -> tuple[Ints, Names]:
-    """Return codes and labels in the order of labels, or raise if there is no order."""
+    """Return label codes (row) and the ordered labels, or raise if there is no order."""
     hint = 'Read them with kind="ordinal", and text with labels=[...] in order'
     refuse_kind(annotations, "nominal", "labels in an order", hint)
     return labels_of(annotations)
@@ -269,10 +269,10 @@ def numbers_of(annotations: xr.Dataset) -> Floats:
 
 
 class SystemLists(NamedTuple):
-    """Predicted lists; a single label is a list of one."""
+    """Predicted lists of labels; a single label is a list of length 1."""
 
     labels: Names
-    """The labels of the annotations, then labels that only systems use."""
+    """The labels of the annotations, followed by labels that only systems use."""
     code: Ints
     """(item, system, position): -1 after the end of a list, and for items without a list."""
     block: Ints

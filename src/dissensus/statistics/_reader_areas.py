@@ -1,4 +1,4 @@
-"""Draws of the areas and rates of each reading, by weights over the cases that all share."""
+"""Draws of the areas and rates of each reading; all readings share the weights of cases."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ from dissensus.wording import percent
 def shares(weights: Floats, positive: Flags | Floats) -> tuple[Floats, Floats]:
     r"""Return weights (draw, case) for a mean over positive cases, and for one over negative cases.
 
-    ``positive`` (draw or 1, case) says which cases are positive, or with which probability p. If
-    it is known, the weights of one kind are divided by their sum, and others are 0. Otherwise
+    ``positive`` (draw or 1, case) says which cases are positive, or contains the probabilities p of
+    being positive. If the kinds of cases are known, the weights of cases of the other kind are 0,
+    and the rest are divided by their sum. Otherwise
 
     .. math:: u_i = \frac{w_i}{W} \left(1 + (t - \bar p) \frac{p_i - \bar p}{V}\right)
 
     with t = 1 for positive and 0 for negative cases, the sum W of weights, and the weighted mean
-    and variance V of p. The mean is the value at p = t of a regression on p: unbiased if, given the
-    kind of a case, the averaged value does not depend on p. Some of these weights are negative.
+    and variance V of p. A mean with these weights is the prediction at p = t of a regression on p.
+    It is unbiased if, given the kind of a case, the averaged value does not depend on p. Some of
+    these weights are negative.
 
     >>> u, v = shares(np.array([[1.0, 1.0, 2.0]]), np.array([[True, False, False]]))
     >>> u, v.round(2)
@@ -42,13 +44,13 @@ def shares(weights: Floats, positive: Flags | Floats) -> tuple[Floats, Floats]:
     """
     if positive.dtype == bool:
         both = weights * positive, weights * np.logical_not(positive)
-        one, zero = (each / each.sum(axis=1, keepdims=True) for each in both)
-        return one, zero
+        of_positive, of_negative = (each / each.sum(axis=1, keepdims=True) for each in both)
+        return of_positive, of_negative
     part = weights / weights.sum(axis=1, keepdims=True)
     mean = (part * positive).sum(axis=1, keepdims=True)
-    apart = positive - mean
-    slope = part * apart
-    slope /= (slope * apart).sum(axis=1, keepdims=True)
+    deviation = positive - mean
+    slope = part * deviation
+    slope /= (slope * deviation).sum(axis=1, keepdims=True)
     return part + (1.0 - mean) * slope, part - mean * slope
 
 
@@ -71,9 +73,8 @@ def rates(scores: Floats, positive: Floats, negative: Floats) -> tuple[Floats, F
 
     Examples
     --------
-    >>> one, zero = np.array([[1.0, 0.0, 0.0]]), np.array([[0.0, 0.5, 0.5]])
-    >>> found = rates(np.array([2.0, 2.0, 1.0]), one, zero)
-    >>> found[0], found[1], found[2]
+    >>> positive, negative = np.array([[1.0, 0.0, 0.0]]), np.array([[0.0, 0.5, 0.5]])
+    >>> rates(np.array([2.0, 2.0, 1.0]), positive, negative)
     (array([2., 1.]), array([[0., 1., 1.]]), array([[0. , 0.5, 1. ]]))
     """
     starts = np.flatnonzero(np.r_[True, scores[1:] != scores[:-1]])
@@ -89,11 +90,11 @@ def rates(scores: Floats, positive: Floats, negative: Floats) -> tuple[Floats, F
     return scores[starts], out[0], out[1]
 
 
-def area(sensitivity: Floats, false_positive_rate: Floats, most: float = 1.0) -> Floats:
-    """Return the mean sensitivity over false positive rates from 0 to ``most``, for each draw.
+def area(sensitivity: Floats, false_positive_rate: Floats, max_rate: float = 1.0) -> Floats:
+    """Return the mean sensitivity over false positive rates from 0 to ``max_rate``, for each draw.
 
     The curve is linear between its points: equal scores of a positive and a negative case count
-    half. For ``most=1`` this is the area under the curve.
+    half. For ``max_rate=1`` this is the area under the curve.
 
     >>> x, y = np.array([[0.0, 0.5, 1.0]]), np.array([[0.0, 1.0, 1.0]])
     >>> area(y, x), area(y, x, 0.5)
@@ -102,25 +103,25 @@ def area(sensitivity: Floats, false_positive_rate: Floats, most: float = 1.0) ->
     x, y = false_positive_rate, sensitivity
     width, rise = np.diff(x, axis=1), np.diff(y, axis=1)
     start = y[:, :-1]
-    if most == 1.0:
+    if max_rate == 1.0:
         return np.einsum("dl,dl->d", width, start + 0.5 * rise)
-    used = np.clip(most - x[:, :-1], 0.0, width)
+    used = np.clip(max_rate - x[:, :-1], 0.0, width)
     slope = np.divide(rise, width, out=np.zeros_like(rise), where=width > 0)
-    return np.einsum("dl,dl->d", used, start + 0.5 * slope * used) / most
+    return np.einsum("dl,dl->d", used, start + 0.5 * slope * used) / max_rate
 
 
 def curve(sensitivity: Floats, false_positive_rate: Floats, steps: int) -> Floats:
     """Return the sensitivity (draw, 1 + steps) at false positive rates 0, 1 / steps, ..., 1.
 
-    Where a curve goes straight up, the upper end counts.
+    Where a curve is vertical, this is the sensitivity at its upper end.
 
     >>> x, y = np.array([[0.0, 0.0, 1.0]]), np.array([[0.0, 0.5, 1.0]])
     >>> curve(y, x, 2)
     array([[0.5 , 0.75, 1.  ]])
     """
     draws, points = false_positive_rate.shape
-    # Counting how many points lie up to each place is much faster than a search. Rates are sums,
-    # which may be a rounding error above a place.
+    # Counting the points up to each rate is much faster than a search. The tolerance is for
+    # rounding errors in the sums.
     bin_of = np.ceil(false_positive_rate * steps - 1e-9).astype(np.int64)
     bin_of += (steps + 1) * np.arange(draws)[:, None]
     counts = np.bincount(bin_of.ravel(), minlength=draws * (steps + 1)).reshape(draws, -1)
@@ -130,9 +131,9 @@ def curve(sensitivity: Floats, false_positive_rate: Floats, steps: int) -> Float
     x, y = false_positive_rate.ravel(), sensitivity.ravel()
     left, right = x[low + start], x[high + start]
     lower, upper = y[low + start], y[high + start]
-    apart = np.linspace(0.0, 1.0, steps + 1) - left
+    offset = np.linspace(0.0, 1.0, steps + 1) - left
     width = right - left
-    part = np.divide(apart, width, out=np.zeros_like(width), where=width > 1e-9)
+    part = np.divide(offset, width, out=np.zeros_like(width), where=width > 1e-9)
     return np.asarray(lower + part * (upper - lower))
 
 
@@ -142,13 +143,13 @@ _BLOCK: Final = 120_000
 """Number of weights in a block, which stays in the processor's cache."""
 _NEAR: Final = 1e-3
 _MANY: Final = 0.05
-"""There is a warning if a larger share of draws is outside 0 to 1."""
+"""There is a warning if more than this share of draws is outside 0 to 1 by more than `_NEAR`."""
 
 
 def weights_of(
     true: Truth, study: Study, n: int, drawn: bool, rng: np.random.Generator
 ) -> Iterator[tuple[Flags | Floats, Floats]]:
-    """Yield, by block of draws, which cases are positive, and weights of cases (draw, case)."""
+    """Yield blocks of draws: which cases are positive, and the weights of cases (draw, case)."""
     n_cases = len(study.cases)
     shape = _shapes(true, study)
     size = max(1, _BLOCK // n_cases)
@@ -167,9 +168,9 @@ def weights_of(
 def _shapes(true: Truth, study: Study) -> Floats:
     """Return the shape of the gamma weight of each case, or of each cluster.
 
-    Gamma weights of shape (n - 2) / n for n cases, divided by their sum, give a weighted mean the
-    variance s^2 / n, with n - 1 in the denominator of s^2. A cluster with cases of both kinds takes
-    the smaller of the two shapes, which gives the larger variance.
+    If the weights of n cases are gamma variables of shape (n - 2) / n, divided by their sum, the
+    variance of a weighted mean is s^2 / n, with n - 1 in the denominator of s^2. A cluster with
+    cases of both kinds has the smaller of the two shapes, which gives the larger variance.
     """
     if not true.known:
         n = len(study.cases) if study.cluster is None else clusters_of(true, study, True)
@@ -181,8 +182,8 @@ def _shapes(true: Truth, study: Study) -> Floats:
     out = np.ones(int(study.cluster.max()) + 1)
     for kind in (True, False):
         n = clusters_of(true, study, kind)
-        here = np.unique(study.cluster[positive == kind])
-        out[here] = np.minimum(out[here], (n - 2) / n)
+        clusters = np.unique(study.cluster[positive == kind])
+        out[clusters] = np.minimum(out[clusters], (n - 2) / n)
     return out
 
 
@@ -192,7 +193,7 @@ class Measured(NamedTuple):
     readings: Sequence[Reading]
     thresholds: Floats
     """(reading, threshold), ascending."""
-    most: float
+    max_rate: float
     n_modalities: int
 
     def over(
@@ -200,26 +201,27 @@ class Measured(NamedTuple):
         blocks: Iterable[tuple[Flags | Floats, Floats]],
         study: Study,
         true: Truth,
-        seen: dict[str, Floats],
+        observed: dict[str, Floats],
     ) -> dict[str, Floats]:
         """Return values (draw, reading, ...) by name, and the mean curves (draw, modality, ...).
 
         ``seen`` is the result of `observed`.
         """
-        power = [_powers(one, study, true) for one in self.readings]
-        modality = np.array([one.modality for one in self.readings])
+        power = [_powers(reading, study, true) for reading in self.readings]
+        modality = np.array([reading.modality for reading in self.readings])
         parts = []
         for positive, weights in blocks:
             part = self._block(positive, weights, power)
             curves = [part["curve"][:, modality == k].mean(1) for k in range(self.n_modalities)]
             parts.append(part | {"curve": np.stack(curves, axis=1)})
         out = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        if self.most < 1:  # few cases bias the data, and weights add the same bias: subtract twice
-            out["partial_auc"] -= 2 * (out["partial_auc"].mean(axis=0) - seen["partial_auc"])
+        if self.max_rate < 1:
+            # Few cases bias the observed area, and weights add the same bias: subtract it twice.
+            out["partial_auc"] -= 2 * (out["partial_auc"].mean(axis=0) - observed["partial_auc"])
         return out
 
     def observed(self, true: Truth) -> dict[str, Floats]:
-        """Return values (reading, ...) by name for these cases."""
+        """Return values (reading, ...) by name, with equal weights of cases."""
         positive = true.positive[:: max(1, len(true.positive) // 200)]
         part = self._block(positive, np.ones(positive.shape), [None] * len(self.readings))
         return {name: array.mean(axis=0) for name, array in part.items()}
@@ -229,27 +231,27 @@ class Measured(NamedTuple):
     ) -> dict[str, Floats]:
         shape = (len(weights), len(self.readings))
         out = {"auc": np.empty(shape), "curve": np.empty((*shape, len(PLACES)))}
-        if self.most < 1:
+        if self.max_rate < 1:
             out["partial_auc"] = np.empty(shape)
         if self.thresholds.shape[1]:
             at = (*shape, self.thresholds.shape[1])
             out |= {"sensitivity": np.empty(at), "specificity": np.empty(at)}
-        for k, one in enumerate(self.readings):
-            order = np.argsort(-one.score, kind="stable")
-            case = one.case[order]
+        for k, reading in enumerate(self.readings):
+            order = np.argsort(-reading.score, kind="stable")
+            case = reading.case[order]
             own = weights[:, case]
             exponent = power[k]
             if exponent is not None:
                 own = own ** exponent[order]
             pair = shares(own, positive[:, case])
-            distinct, sensitivity, false_positive_rate = rates(one.score[order], *pair)
+            distinct, sensitivity, false_positive_rate = rates(reading.score[order], *pair)
             out["auc"][:, k] = area(sensitivity, false_positive_rate)
             x, y = false_positive_rate, sensitivity
-            if positive.dtype != bool:  # the curve of a regression need not ascend
+            if positive.dtype != bool:  # rates from a regression may descend
                 x, y = (np.maximum.accumulate(np.clip(z, 0.0, 1.0), axis=1) for z in (x, y))
             out["curve"][:, k] = curve(y, x, len(PLACES) - 1)
-            if self.most < 1:
-                out["partial_auc"][:, k] = area(sensitivity, false_positive_rate, self.most)
+            if self.max_rate < 1:
+                out["partial_auc"][:, k] = area(sensitivity, false_positive_rate, self.max_rate)
             if self.thresholds.shape[1]:
                 place = np.searchsorted(-distinct, -self.thresholds[k], side="right")
                 out["sensitivity"][:, k] = sensitivity[:, place]
@@ -257,26 +259,29 @@ class Measured(NamedTuple):
         return out
 
 
-def _powers(one: Reading, study: Study, true: Truth) -> Floats | None:
+def _powers(reading: Reading, study: Study, true: Truth) -> Floats | None:
     """Return the powers of the weights of a reading's cases, None if all cases were read.
 
-    Gamma weights have the right shape for all n cases of the study. For a reading of m < n cases,
-    the variance of a weight must be that of shape (m - 2) / m, which is larger. A power of the
-    weight has this variance, stays positive, and depends on the same random number.
+    The gamma weights have the right variance for all n cases of the study. For a reading of m < n
+    cases, the variance of a weight must be that of shape (m - 2) / m, which is larger. A power of
+    the weight has this variance, is positive, and depends on the same random number.
     """
-    if len(one.case) == len(study.cases):
+    if len(reading.case) == len(study.cases):
         return None
     unit = np.arange(len(study.cases)) if study.cluster is None else study.cluster
     if not true.known:
-        power = _power(len(np.unique(unit)), len(np.unique(unit[one.case])))
-        return np.full(len(one.case), power)
-    every = true.positive[0]
-    mine = every[one.case]
+        power = _power(len(np.unique(unit)), len(np.unique(unit[reading.case])))
+        return np.full(len(reading.case), power)
+    positive = true.positive[0]
+    read_positive = positive[reading.case]
     kinds = [
-        _power(len(np.unique(unit[every == k])), len(np.unique(unit[one.case][mine == k])))
+        _power(
+            len(np.unique(unit[positive == k])),
+            len(np.unique(unit[reading.case][read_positive == k])),
+        )
         for k in (False, True)
     ]
-    return np.asarray(np.where(mine, kinds[1], kinds[0]))
+    return np.asarray(np.where(read_positive, kinds[1], kinds[0]))
 
 
 def _power(n: int, m: int) -> float:
@@ -290,54 +295,56 @@ def _power(n: int, m: int) -> float:
     shape = (n - 2) / n
 
     def excess(power: float) -> float:
-        two, one = gammaln(shape + 2 * power), gammaln(shape + power)
-        return float(two + gammaln(shape) - 2 * one - np.log1p(m / (m - 2)))
+        second, first = gammaln(shape + 2 * power), gammaln(shape + power)  # log moments
+        return float(second + gammaln(shape) - 2 * first - np.log1p(m / (m - 2)))
 
     return float(brentq(excess, 1.0, 4.0))
 
 
-def off_the_edge(
+def replace_extremes(
     drawn: dict[str, Floats],
-    seen: dict[str, Floats],
+    observed: dict[str, Floats],
     readings: Sequence[Reading],
     study: Study,
     true: Truth,
-    most: float,
+    max_rate: float,
     rng: np.random.Generator,
 ) -> None:
-    """Replace draws of values that are 0 or 1 in the data, which have no spread.
+    """Replace draws of values that are 0 or 1 in the data, since these draws have no spread.
 
     Areas are drawn with half a case of each kind added, tied with all others; rates are drawn with
-    Jeffreys' prior. The added cases are the same for all readings and thresholds.
+    Jeffreys' prior. All readings and thresholds use the same random numbers.
     """
     if not true.known:
         return
-    counts = np.array([units_of_kinds(study, true, one.case) for one in readings])
+    counts = np.array([units_of_kinds(study, true, reading.case) for reading in readings])
     size = len(drawn["auc"])
-    chance, other = rng.random(size), rng.random(size)
+    positive_chance, negative_chance = rng.random(size), rng.random(size)
     for name in [name for name in drawn if name != "curve"]:
-        for place in np.argwhere(np.isclose(np.abs(2 * seen[name] - 1), 1, rtol=0, atol=1e-9)):
+        for place in np.argwhere(np.isclose(np.abs(2 * observed[name] - 1), 1, rtol=0, atol=1e-9)):
             at = (slice(None), *place)
             positive, negative = counts[place[0]]
-            low = seen[name][tuple(place)] < 0.5
-            a = betaincinv(0.5, positive, chance)
-            b = betaincinv(0.5, negative, other)
+            low = observed[name][tuple(place)] < 0.5
+            a = betaincinv(0.5, positive, positive_chance)
+            b = betaincinv(0.5, negative, negative_chance)
             if name == "sensitivity":
-                less = betaincinv(0.5, positive + 0.5, chance)
+                excess = betaincinv(0.5, positive + 0.5, positive_chance)
             elif name == "specificity":
-                less = betaincinv(0.5, negative + 0.5, other)
+                excess = betaincinv(0.5, negative + 0.5, negative_chance)
             elif name == "auc":
-                less = 0.5 * (a + b - a * b)
+                excess = 0.5 * (a + b - a * b)
             elif low:
-                less = 0.5 * a * most
-            else:  # the tied negative case takes false positive rates up to b
-                lost = np.where(b < most, b / (2 * most), 1 - most / np.maximum(2 * b, most))
-                less = 0.5 * a + lost * (1 - a)
-            drawn[name][at] = less if low else 1.0 - less
+                excess = 0.5 * a * max_rate
+            else:  # false positive rates up to b belong to the tied negative case
+                lost = np.where(
+                    b < max_rate, b / (2 * max_rate), 1 - max_rate / np.maximum(2 * b, max_rate)
+                )
+                excess = 0.5 * a + lost * (1 - a)
+            drawn[name][at] = excess if low else 1.0 - excess
 
 
 def warn_of_bounds(drawn: dict[str, Floats]) -> None:
-    """Warn of draws outside of 0 to 1, which a regression on probabilities can give."""
+    """Warn if many draws are outside 0 to 1, as is possible with a regression on probabilities."""
     for name, array in drawn.items():
         outside = float(((array < -_NEAR) | (array > 1 + _NEAR)).mean())
         if outside > _MANY and name != "curve":

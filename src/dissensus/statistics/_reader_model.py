@@ -33,15 +33,15 @@ SWEEPS: Final = 2
 GRADES: Final = 10
 """Maximum number of grades into which the scores of a reading are divided."""
 MOST: Final = 20_000.0
-"""Maximum number of microseconds per sweep: two minutes in total on two processors."""
+"""Maximum number of microseconds per sweep; sampling then takes two minutes on two processors."""
 
 
 class Posterior(NamedTuple):
     """Draws of all chains, one chain after the other."""
 
     separation: Floats
-    """(draw, reading): divided by the standard deviation of the difference between a positive and
-    a negative case: the probit of the area."""
+    """(draw, reading): the probit of the area, which is the separation divided by the standard
+    deviation of the difference between a positive and a negative case."""
     area: Floats
     """(draw, modality): mean over all readers of the probit of the area."""
     between: Floats
@@ -55,10 +55,14 @@ def refuse(
     readings: Sequence[Reading], systems: Mapping[Any, Reading], study: Study, true: Truth,
     *, new_cases: bool,
 ) -> None:  # fmt: skip
-    """Raise if the model does not suit a study; the message has all reasons."""
-    every = [*readings, *systems.values()]
+    """Raise if the model is not suitable for a study; the message lists all reasons."""
+    all_readings = [*readings, *systems.values()]
     names = [*_names(readings, study), *(f"system {name}" for name in systems)]
-    constant = [name for name, one in zip(names, every, strict=True) if np.ptp(one.score) == 0]
+    constant = [
+        name
+        for name, reading in zip(names, all_readings, strict=True)
+        if np.ptp(reading.score) == 0
+    ]
     reasons = [
         reason
         for reason, applies in (
@@ -66,7 +70,7 @@ def refuse(
             ("a fit as truth=", not true.known),
             ("new_cases=False", not new_cases),
             (f"one score for all cases from {shown(constant)}", constant),
-            (f"too large a study ({len(study.case):,} scores)", _effort(every) > MOST),
+            (f"too large a study ({len(study.case):,} scores)", _effort(all_readings) > MOST),
         )
         if applies
     ]
@@ -80,12 +84,12 @@ def refuse(
 
 
 def _effort(readings: Sequence[Reading]) -> float:
-    """Return about how many microseconds a sweep takes."""
-    case = np.concatenate([one.case for one in readings])
-    which = np.repeat(np.arange(len(readings)), [len(one.case) for one in readings])
-    order = np.lexsort((which, case))
+    """Return the approximate duration of a sweep, in microseconds."""
+    case = np.concatenate([reading.case for reading in readings])
+    source = np.repeat(np.arange(len(readings)), [len(reading.case) for reading in readings])
+    order = np.lexsort((source, case))
     cuts = np.flatnonzero(np.diff(case[order])) + 1
-    groups = {which[rows].tobytes(): len(rows) for rows in np.split(order, cuts)}
+    groups = {source[rows].tobytes(): len(rows) for rows in np.split(order, cuts)}
     return float(len(case) + 5e-3 * len(readings) ** 3 + 1e-3 * sum(n**3 for n in groups.values()))
 
 
@@ -93,9 +97,9 @@ def _names(readings: Sequence[Reading], study: Study) -> list[str]:
     """Return names of readings for messages."""
     several = len(study.modalities) > 1
     return [
-        f"reader {study.readers[one.reader]}"
-        + (f" with {study.modalities[one.modality]}" if several else "")
-        for one in readings
+        f"reader {study.readers[reading.reader]}"
+        + (f" with {study.modalities[reading.modality]}" if several else "")
+        for reading in readings
     ]
 
 
@@ -107,27 +111,27 @@ def sample(
 
     Readings of systems are last.
     """
-    every = [*readings, *systems.values()]
-    scores, of = _laid_out(every, len(systems), study, true)
+    all_readings = [*readings, *systems.values()]
+    scores, layout = _laid_out(all_readings, len(systems), study, true)
     seeds = rng.integers(2**64, size=CHAINS, dtype=np.uint64)
     each = draws // CHAINS
-    chains = [_Chain(scores, of, len(study.cases), each, seed) for seed in seeds]
+    chains = [_Chain(scores, layout, len(study.cases), each, seed) for seed in seeds]
     with all_or_nothing():
         swept(chains, each, WARM_UP, "latent scores of readers", show)
     trace = [np.stack([getattr(chain.trace, name) for chain in chains]) for name in Trace._fields]
     separation, area, between, variance = trace
     separation = separation / np.sqrt(variance.sum(axis=-1, keepdims=True))
     area = area[..., : len(study.modalities)]
-    with held_back():  # the advice in the warning is for fits; `concerns` has advice for a study
-        found = convergence.diagnosed_parameters({
+    with held_back():  # its warnings give advice for fits; `concerns` gives advice for studies
+        diagnostics = convergence.diagnosed_parameters({
             "area": xr.DataArray(ndtr(separation), dims=(*SAMPLE, "reading")),
             "average area": xr.DataArray(ndtr(area), dims=(*SAMPLE, "modality")),
         })  # fmt: skip
-    found["grades_min"] = int(scores.n_grades.min())
+    diagnostics["grades_min"] = int(scores.n_grades.min())
     separation, area, between, variance = (
         array.reshape(-1, array.shape[-1]) for array in (separation, area, between, variance)
     )
-    named = {f"areas_{name}": value for name, value in found.items()}
+    named = {f"areas_{name}": value for name, value in diagnostics.items()}
     return Posterior(separation, area, between, variance, named)
 
 
@@ -137,39 +141,47 @@ def _laid_out(
     """Return scores as grades, sorted by reading and grade, and the modality and reader of each."""
     positive = true.positive[0].astype(np.int64)
     columns, n_grades = [], []
-    for j, one in enumerate(readings):
-        grade = graded(one.score)
+    for j, reading in enumerate(readings):
+        grade = graded(reading.score)
         order = np.argsort(grade, kind="stable")
-        case = one.case[order]
+        case = reading.case[order]
         columns.append((np.full(len(case), j), case, positive[case], grade[order]))
         n_grades.append(int(grade.max()) + 1)
-    reading, case, kind, grade = (np.concatenate(part) for part in zip(*columns, strict=True))
+    reading_code, case, kind, grade = (np.concatenate(part) for part in zip(*columns, strict=True))
     widest = max(n_grades)
-    key = reading * (widest + 1) + grade
+    key = reading_code * (widest + 1) + grade
     places = np.arange(len(readings))[:, None] * (widest + 1) + np.arange(widest + 1)
-    of_case = np.lexsort((reading, case))
+    of_case = np.lexsort((reading_code, case))
     case_start = np.searchsorted(case[of_case], np.arange(len(study.cases) + 1))
-    own = [tuple(reading[of_case[first:stop]].tolist()) for first, stop in pairwise(case_start)]
+    own = [
+        tuple(reading_code[of_case[first:stop]].tolist()) for first, stop in pairwise(case_start)
+    ]
     number = {names: k for k, names in enumerate(dict.fromkeys(own))}
     people = readings[: len(readings) - n_systems]
-    # Readers without a reading have no number.
-    who, reader = np.unique([one.reader for one in people], return_inverse=True)
-    n_modalities, n_readers, alone = len(study.modalities), len(who), np.arange(n_systems)
-    of = Readings(
-        modality=np.array([*(one.modality for one in people), *(n_modalities + alone)]),
-        reader=np.array([*reader, *(n_readers + alone)]),
+    # Readers without a reading are not numbered.
+    reader_codes, reader = np.unique([reading.reader for reading in people], return_inverse=True)
+    n_modalities, n_readers, system_codes = (
+        len(study.modalities),
+        len(reader_codes),
+        np.arange(n_systems),
+    )
+    layout = Readings(
+        modality=np.array(
+            [*(reading.modality for reading in people), *(n_modalities + system_codes)]
+        ),
+        reader=np.array([*reader, *(n_readers + system_codes)]),
         is_system=np.arange(len(readings)) >= len(people),
     )
     scores = Scores(
-        reading=reading, case=case, positive=kind, start=np.searchsorted(key, places),
+        reading=reading_code, case=case, positive=kind, start=np.searchsorted(key, places),
         n_grades=np.array(n_grades), of_case=of_case, case_start=case_start,
         group=np.array([number[names] for names in own]),
     )  # fmt: skip
-    return scores, of
+    return scores, layout
 
 
 def graded(score: Floats) -> Ints:
-    """Return grades from 0: one for each value if these are few, else about equally frequent ones.
+    """Return grades from 0: the values if these are few, and else about equally frequent grades.
 
     >>> graded(np.array([3.0, 1.0, 3.0]))
     array([1, 0, 1])
@@ -201,14 +213,16 @@ class _Chain:
 
     scratch = frozenset({"sums"})
 
-    def __init__(self, scores: Scores, of: Readings, n_cases: int, draws: int, seed: int) -> None:
-        self.scores, self.of = scores, of
-        n_readings, n_areas = len(of.reader), int(of.modality.max()) + 1
-        n_effects = 1 + n_areas + int(of.reader.max()) + 1
-        self.is_seen = _seen(scores, of, n_cases, n_areas, n_effects)
-        people = ~of.is_system
-        repeated = len(np.unique(of.reader)) < n_readings  # a reader with several modalities
-        several = len(np.unique(of.modality[people])) > 1
+    def __init__(
+        self, scores: Scores, layout: Readings, n_cases: int, draws: int, seed: int
+    ) -> None:
+        self.scores, self.layout = scores, layout
+        n_readings, n_areas = len(layout.reader), int(layout.modality.max()) + 1
+        n_effects = 1 + n_areas + int(layout.reader.max()) + 1
+        self.is_seen = _seen(scores, layout, n_cases, n_areas, n_effects)
+        people = ~layout.is_system
+        repeated = len(np.unique(layout.reader)) < n_readings  # a reader with several modalities
+        several = len(np.unique(layout.modality[people])) > 1
         self.parts = 2 if repeated and several else 1
         rng = np.random.default_rng(seed)
         sd = rng.uniform(0.3, 1.2, 3) * [1, n_areas > 1, repeated]
@@ -223,26 +237,32 @@ class _Chain:
         self.trace = Trace(*(np.empty((draws, n)) for n in (n_readings, n_areas, 2, 2)))
 
     def advance(self, first: int, n: int) -> None:
-        """Advance by n draws, of which those before draw 0 are not stored."""
+        """Advance by n draws; draws with negative numbers are warm-up and not stored."""
         for draw in range(first, first + n):
             for _ in range(SWEEPS):
                 self._sweep()
             if draw >= 0:
                 now, trace = self.now, self.trace
                 kernels.draw_areas(
-                    self.state, now.separation, now.area, now.between, now.sd, now.ratio, *self.of
+                    self.state,
+                    now.separation,
+                    now.area,
+                    now.between,
+                    now.sd,
+                    now.ratio,
+                    *self.layout,
                 )
                 trace.separation[draw], trace.area[draw] = now.separation, now.area
                 trace.between[draw] = now.between
                 trace.variance[draw] = (1.0 + (now.sd**2).sum()) * now.ratio**2
 
     def _sweep(self) -> None:
-        state, scores, of, now, sums = self.state, self.scores, self.of, self.now, self.sums
+        state, scores, layout, now, sums = self.state, self.scores, self.layout, self.now, self.sums
         n_areas = len(now.area)
         reader_scores.move_cuts(
             state, now.cut, scores.start, scores.n_grades, now.centre, scores.positive, now.ratio
         )
-        kernels.sum_separations(now.separation, now.between, *of, sums)
+        kernels.sum_separations(now.separation, now.between, *layout, sums)
         reader_scores.move_latent(
             state, now.cut, scores.start, scores.n_grades, scores.reading, scores.positive,
             now.separation, now.sd, now.ratio, now.centre, sums, now.latent,
@@ -250,31 +270,31 @@ class _Chain:
         kernels.move_separations(
             state, now.separation, now.between, now.sd, now.ratio, now.effect, now.latent,
             scores.reading, scores.positive, scores.of_case, scores.case_start, scores.group,
-            *of, n_areas, self.parts,
+            *layout, n_areas, self.parts,
         )  # fmt: skip
-        kernels.sum_separations(now.separation, now.between, *of, sums)
+        kernels.sum_separations(now.separation, now.between, *layout, sums)
         kernels.move_spreads(
             state, now.sd, now.ratio, now.effect, now.separation, now.latent, now.centre,
-            scores.reading, scores.case, scores.positive, of.modality, of.reader, n_areas,
+            scores.reading, scores.case, scores.positive, layout.modality, layout.reader, n_areas,
             self.is_seen, sums,
         )  # fmt: skip
         kernels.move_together(
             state, now.cut, now.separation, now.sd, now.ratio, now.effect, now.centre, now.latent,
-            scores.reading, scores.case, scores.positive, of.modality, of.reader, n_areas,
+            scores.reading, scores.case, scores.positive, layout.modality, layout.reader, n_areas,
             self.is_seen, sums,
         )  # fmt: skip
         kernels.move_apart(
             state, now.cut, now.separation, now.between, now.sd, now.ratio, now.centre, now.latent,
-            scores.start, scores.n_grades, scores.positive, *of,
+            scores.start, scores.n_grades, scores.positive, *layout,
         )  # fmt: skip
 
 
-def _seen(scores: Scores, of: Readings, n_cases: int, n_areas: int, n_effects: int) -> Flags:
+def _seen(scores: Scores, layout: Readings, n_cases: int, n_areas: int, n_effects: int) -> Flags:
     """Return whether a score of the case depends on the effect (case, effect)."""
     seen = np.zeros((n_cases, n_effects), dtype=bool)
     seen[scores.case, 0] = True
-    seen[scores.case, 1 + of.modality[scores.reading]] = True
-    seen[scores.case, 1 + n_areas + of.reader[scores.reading]] = True
+    seen[scores.case, 1 + layout.modality[scores.reading]] = True
+    seen[scores.case, 1 + n_areas + layout.reader[scores.reading]] = True
     return seen
 
 
@@ -291,16 +311,16 @@ def _first_cuts(scores: Scores) -> Floats:
 # Areas from draws of the posterior.
 
 
-def areas(posterior: Posterior, most: float) -> dict[str, Floats]:
-    """Return areas of each reading (draw, reading), partial ones too if ``most`` is below 1."""
+def areas(posterior: Posterior, max_rate: float) -> dict[str, Floats]:
+    """Return areas (draw, reading) by name, with partial areas if ``max_rate`` is below 1."""
     out = {"auc": ndtr(posterior.separation)}
-    if most < 1:
-        out["partial_auc"] = _partial(posterior, posterior.separation, 1.0, most)
+    if max_rate < 1:
+        out["partial_auc"] = _partial(posterior, posterior.separation, 1.0, max_rate)
     return out
 
 
-def averages(posterior: Posterior, name: str, most: float) -> tuple[Floats, Floats]:
-    """Return averages over all possible readers, and standard deviations of areas.
+def averages(posterior: Posterior, name: str, max_rate: float) -> tuple[Floats, Floats]:
+    """Return average areas of all possible readers, and standard deviations of areas.
 
     Averages are (draw, modality). Standard deviations, between readers and between modalities, are
     (draw, 2), or (draw, 1) if no reader uses several modalities.
@@ -309,27 +329,27 @@ def averages(posterior: Posterior, name: str, most: float) -> tuple[Floats, Floa
     probit = posterior.area / wider
     at = posterior.area.mean(axis=1, keepdims=True)
     slope = np.exp(-0.5 * at**2) / math.sqrt(2.0 * math.pi)
-    average = ndtr(probit) if name == "auc" else _partial(posterior, probit, wider, most)
+    average = ndtr(probit) if name == "auc" else _partial(posterior, probit, wider, max_rate)
     known = posterior.between[:, : 1 + int(posterior.between[:, 1].any())]
     return average, known * slope
 
 
-def _partial(posterior: Posterior, probit: Floats, wider: Any, most: float) -> Floats:
+def _partial(posterior: Posterior, probit: Floats, wider: Any, max_rate: float) -> Floats:
     r"""Return mean sensitivities up to a false positive rate.
 
     This is the probability that a positive case has a higher score than a negative case, given that
-    the negative case is among the highest of its kind. ``wider`` is the standard deviation of their
-    difference, divided by T.
+    the negative case is among the highest of its kind. ``wider`` is the standard deviation of the
+    difference between their scores, divided by T.
     """
     negative = np.sqrt(posterior.variance[:, :1] / posterior.variance.sum(axis=1, keepdims=True))
     shared = np.broadcast_to(-negative / wider, probit.shape)
-    return np.asarray(both_below(probit, float(ndtri(most)), shared) / most).clip(0.0, 1.0)
+    return np.asarray(both_below(probit, float(ndtri(max_rate)), shared) / max_rate).clip(0.0, 1.0)
 
 
 def curves(posterior: Posterior, modality: Ints, n_modalities: int) -> Floats:
     """Return mean sensitivities of these readers at `PLACES` (draw, modality, place).
 
-    ``modality`` has the modality of each reading of a reader.
+    ``modality`` (reading) is the modality of each reading, without systems.
     """
     out = np.zeros((len(posterior.variance), n_modalities, len(PLACES)))
     ratio = np.sqrt(posterior.variance / posterior.variance[:, 1:])[:, :1]

@@ -1,4 +1,4 @@
-"""Reading a study in which readers scored cases: its table, true labels, and scores of systems."""
+"""Read a study in which readers scored cases: its table, true labels, and scores of systems."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from dissensus.statistics._truth import TrueLabels, fit_name, posterior_of
 FEWEST: Final = 3
 """The smallest number of positive, and of negative, cases for which weights can be drawn."""
 _ALIKE: Final = 1e-9
-"""If probabilities vary less, positive and negative cases cannot be distinguished."""
+"""If the variance of probabilities is smaller, kinds of cases cannot be distinguished."""
 ONE: Final = "all"
 """The name of the modality in a study with only one."""
 
@@ -48,7 +48,7 @@ class Study(NamedTuple):
     cluster: Ints | None
     """(case,): the cluster of each case."""
     grades: Names | None
-    """The names of grades in words, in their order: a score is the place of a grade."""
+    """The names of grades in words, in their order; a score is the place of a grade."""
     columns: Mapping[str, pd.Series[Any]]
     """The columns of the table by name, for a true label in one of them."""
     rows: pd.Index[Any]
@@ -90,12 +90,12 @@ def of_annotations(annotations: xr.Dataset) -> Study:
 def of_table(frame: Any, names: Mapping[str, str | None], cluster: str | None) -> Study:
     """Return a table with one row for each score as a study."""
     table = opened(frame)
-    wanted = dict(names) | {"cluster": cluster}
+    names_by_role = dict(names) | {"cluster": cluster}
     if names["modality"] == "modality" and "modality" not in table:
-        wanted["modality"] = None
-    column = columns(table, wanted, needed=("reader", "case", "score"))
+        names_by_role["modality"] = None
+    column = columns(table, names_by_role, needed=("reader", "case", "score"))
     code = {
-        role: grouped(column[role], str(wanted[role]))
+        role: grouped(column[role], str(names_by_role[role]))
         for role in ("reader", "case", "modality", "cluster")
         if role in column
     }
@@ -118,7 +118,7 @@ def of_table(frame: Any, names: Mapping[str, str | None], cluster: str | None) -
 
 
 def _scores(column: pd.Series[Any], name: str) -> tuple[Floats, Names | None]:
-    """Return scores as numbers; and, if they are places of grades in words, the grades' names."""
+    """Return scores as numbers, and the names of grades if scores are grades in words."""
     if isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered:
         coded = tables.encode(column, name, sort=True)
         if coded.is_text:
@@ -132,7 +132,7 @@ def _one_each(
 ) -> Ints:
     """Return the code of each case's value, or raise if a case has several values."""
     out = np.zeros(len(case.values), dtype=np.int64)
-    out[case.codes[::-1]] = value.codes[::-1]  # the first row of each case is kept
+    out[case.codes[::-1]] = value.codes[::-1]  # the first row of each case is used
     differs = np.flatnonzero(out[case.codes] != value.codes)
     if len(differs):
         row = int(differs[0])
@@ -154,12 +154,12 @@ def _one_each(
 def _check_once(study: Study) -> None:
     """Raise if a reader scored a case twice with a modality."""
     key = (study.modality * len(study.readers) + study.reader) * len(study.cases) + study.case
-    again = pd.Index(key).duplicated()
-    if not again.any():
+    repeated = pd.Index(key).duplicated()
+    if not repeated.any():
         return
-    row = int(again.argmax())
+    row = int(repeated.argmax())
     first = int(np.flatnonzero(key == key[row])[0])
-    who, what = study.readers[study.reader[row]], study.cases[study.case[row]]
+    reader, case = study.readers[study.reader[row]], study.cases[study.case[row]]
     average = "average repeated scores of a reader first"
     if not study.columns:
         hint = average.capitalize()
@@ -171,8 +171,8 @@ def _check_once(study: Study) -> None:
     raise AnnotationError(
         "ratings", where=f"rows {first} and {row}",
         expected="one score from each reader for each case with each modality",
-        found=f"two from reader {brief(plain_label(who))}, case {brief(plain_label(what))} (such "
-        f"rows: {again.sum():,})",
+        found=f"two from reader {brief(plain_label(reader))}, case {brief(plain_label(case))} "
+        f"(such rows: {repeated.sum():,})",
         hint=hint,
     )  # fmt: skip
 
@@ -183,7 +183,7 @@ class Truth(NamedTuple):
     positive: Flags | Floats
     """(1, case): whether it is positive; or (draw, case): the probability in draws of a fit."""
     fit: TrueLabels
-    """Makes a Dataset of draws, and contains the source of the truth."""
+    """Contains the source of the truth, and makes the Dataset of draws."""
     label: Any
     """The positive label."""
 
@@ -203,16 +203,20 @@ def truth_of(study: Study, truth: Any, case: str, positive: Any) -> Truth:
         return _of_fit(study, posterior, positive)
     if isinstance(truth, str):
         if truth not in study.columns:
-            found = f"columns {shown(list(study.columns), 12)}" if study.columns else "annotations"
+            description = (
+                f"columns {shown(list(study.columns), 12)}" if study.columns else "annotations"
+            )
             hint = "" if study.columns else "Annotations have no columns: pass {case: label, ...}"
             raise ArgumentError(
-                "truth", expected=f"a column of the table named {brief(truth)}", found=found,
+                "truth", expected=f"a column of the table named {brief(truth)}", found=description,
                 hint=hint,
             )  # fmt: skip
         column = pd.Series(study.columns[truth]).reset_index(drop=True)
-        given = tables.encode(column, truth)
-        code = _one_each(tables.Encoded(study.case, study.cases), given, case, truth, "true label")
-        labels = given.values
+        encoded = tables.encode(column, truth)
+        code = _one_each(
+            tables.Encoded(study.case, study.cases), encoded, case, truth, "true label"
+        )
+        labels = encoded.values
     else:
         code, labels = _by_case(study, truth, case)
     labels = labels.astype(np.int64) if labels.dtype.kind == "b" else labels
@@ -241,11 +245,11 @@ def _by_case(study: Study, truth: Any, case: str) -> tuple[Ints, Names]:
     names, values = names[known], values[known]
     pairs = pd.DataFrame({"name": names, "label": values}).drop_duplicates()
     names, values = pairs["name"].to_numpy(), pairs["label"].to_numpy()
-    again = pd.Index(names).duplicated()
-    if again.any():
+    repeated = pd.Index(names).duplicated()
+    if repeated.any():
         raise ArgumentError(
             "truth", expected="one label for each case",
-            found=f"several for {shown(list(dict.fromkeys(names[again].tolist())))}",
+            found=f"several for {shown(list(dict.fromkeys(names[repeated].tolist())))}",
         )  # fmt: skip
     place = tables.match(study.cases, names)
     lacking = study.cases[place < 0]
@@ -279,7 +283,7 @@ def _by_case(study: Study, truth: Any, case: str) -> tuple[Ints, Names]:
 
 
 def _table_of_truth(truth: Any, case: str) -> Any:
-    """Return a table of cases and labels as a mapping with the columns item and label."""
+    """Return a table of cases and labels as columns item and label; other input is unchanged."""
     listed = isinstance(truth, Mapping) and isinstance(truth.get(case), list | tuple | np.ndarray)
     if not (hasattr(truth, "columns") or listed):
         return truth
@@ -291,7 +295,7 @@ def _table_of_truth(truth: Any, case: str) -> Any:
 
 
 def _of_fit(study: Study, posterior: xr.Dataset, positive: Any) -> Truth:
-    """Return the probability that each case is positive, in draws of a fit."""
+    """Return the probability that each case is positive in each draw of a fit."""
     dims = (*SAMPLE, ITEM, LABEL)
     if "truth" not in posterior or set(posterior["truth"].dims) != set(dims):
         raise ArgumentError(
@@ -344,13 +348,13 @@ def _positive(positive: Any, labels: Names) -> int:
 
 
 def numbers_of_kinds(truth: Truth, case: Ints) -> tuple[float, float]:
-    """Return the numbers of positive and negative cases in ``case``; with a fit, expectations."""
+    """Return the (with a fit, expected) numbers of positive and negative cases in ``case``."""
     positive = float(truth.positive[:, case].sum(axis=1).mean())
     return positive, len(case) - positive
 
 
 def check_kinds(truth: Truth, study: Study) -> None:
-    """Raise unless there are `FEWEST` cases of each kind, and as many clusters with such cases."""
+    """Raise unless there are `FEWEST` cases of each kind, and `FEWEST` clusters with such cases."""
     n = numbers_of_kinds(truth, np.arange(len(study.cases)))
     for word, count in zip(("positive", "negative"), n, strict=True):
         if count < FEWEST:
@@ -401,15 +405,17 @@ def readings_in(study: Study, truth: Truth) -> list[Reading]:
     cuts = np.flatnonzero(np.diff(key[order])) + 1
     out, lacking = [], []
     for rows in np.split(order, cuts):
-        one = Reading(
+        reading = Reading(
             int(study.modality[rows[0]]), int(study.reader[rows[0]]), study.case[rows],
             study.score[rows],
         )  # fmt: skip
-        if not _is_usable(study, truth, one.case):
-            lacking.append(f"{study.readers[one.reader]} with {study.modalities[one.modality]}")
+        if not _is_usable(study, truth, reading.case):
+            lacking.append(
+                f"{study.readers[reading.reader]} with {study.modalities[reading.modality]}"
+            )
         else:
-            out.append(one)
-    empty = set(range(len(study.modalities))) - {one.modality for one in out}
+            out.append(reading)
+    empty = set(range(len(study.modalities))) - {reading.modality for reading in out}
     if empty:
         raise AnnotationError(
             "ratings", expected=f"with each modality, a reader who scored at least {FEWEST} "
@@ -444,29 +450,29 @@ def scores_of_systems(
         )  # fmt: skip
     out = {}
     for k, name in enumerate(rows[0].values):
-        mine = rows[0].codes == k
-        if pd.Index(place[mine]).duplicated().any():
-            again = study.cases[place[mine][pd.Index(place[mine]).duplicated()]]
+        of_system = rows[0].codes == k
+        if pd.Index(place[of_system]).duplicated().any():
+            repeated = study.cases[place[of_system][pd.Index(place[of_system]).duplicated()]]
             raise PredictionError(
                 "predictions", expected="one score for each case from each system",
-                found=f"several from {brief(plain_label(name))} for {shown(list(again))}",
+                found=f"several from {brief(plain_label(name))} for {shown(list(repeated))}",
                 hint="The column with the names of several systems must be called 'system'",
             )  # fmt: skip
-        few = units_of_kinds(study, truth, place[mine])
-        if not _is_usable(study, truth, place[mine]):
+        n_units = units_of_kinds(study, truth, place[of_system])
+        if not _is_usable(study, truth, place[of_system]):
             raise PredictionError(
                 "predictions", where=f"system {brief(plain_label(name))}",
                 expected=f"scores of at least {FEWEST} positive and {FEWEST} negative cases",
-                found=f"{few[0]:.3g} positive and {few[1]:.3g} negative",
+                found=f"{n_units[0]:.3g} positive and {n_units[1]:.3g} negative",
             )  # fmt: skip
-        lacking = len(study.cases) - int(mine.sum())
+        lacking = len(study.cases) - int(of_system.sum())
         if lacking:
             warn_caller(
                 f"System {brief(plain_label(name))} has no score for {lacking:,} of "
                 f"{len(study.cases):,} cases. Its area is for the cases with a score; the areas of "
                 "readers are for the cases that each reader scored."
             )
-        out[plain_label(name)] = Reading(UNKNOWN, UNKNOWN, place[mine], rows[2][mine])
+        out[plain_label(name)] = Reading(UNKNOWN, UNKNOWN, place[of_system], rows[2][of_system])
     return out
 
 
@@ -475,7 +481,7 @@ def _rows_of_systems(
 ) -> tuple[tables.Encoded, Names, Floats]:
     """Return the system, the case and the score of each row."""
     case, score = str(names["case"]), str(names["score"])
-    one = tables.Encoded(np.zeros(0, dtype=np.int64), np.array([SYSTEM]))
+    systems = tables.Encoded(np.zeros(0, dtype=np.int64), np.array([SYSTEM]))
     if isinstance(predictions, xr.Dataset):
         if "value" not in predictions:
             raise PredictionError(
@@ -485,8 +491,8 @@ def _rows_of_systems(
             )  # fmt: skip
         value = predictions["value"].transpose(ITEM, SYSTEM)
         item, system = np.nonzero(~np.isnan(value.to_numpy()))
-        found = tables.Encoded(system, value[SYSTEM].to_numpy())
-        return found, value[ITEM].to_numpy()[item], value.to_numpy()[item, system]
+        encoded = tables.Encoded(system, value[SYSTEM].to_numpy())
+        return encoded, value[ITEM].to_numpy()[item], value.to_numpy()[item, system]
     by_case = isinstance(predictions, Mapping) and not {case, score} <= set(predictions)
     if by_case or isinstance(predictions, pd.Series | xr.DataArray):
         try:
@@ -497,7 +503,7 @@ def _rows_of_systems(
                 found=brief(predictions),
             ) from problem  # fmt: skip
         numbers = tables.numbers(pd.Series(values.tolist()), "predictions", PredictionError)
-        return one._replace(codes=np.zeros(len(names_of), dtype=np.int64)), names_of, numbers
+        return systems._replace(codes=np.zeros(len(names_of), dtype=np.int64)), names_of, numbers
     try:
         table = opened(predictions, PredictionError)
     except PredictionError as problem:
@@ -505,12 +511,12 @@ def _rows_of_systems(
             "predictions", expected=f"a table with the columns {case} and {score}, or a score for "
             "each case", found=brief(predictions), hint="For a list: dict(zip(cases, scores))",
         ) from problem  # fmt: skip
-    wanted = {"case": case, "score": score} | ({SYSTEM: SYSTEM} if SYSTEM in table else {})
-    column = columns(table, wanted, PredictionError)
+    names_by_role = {"case": case, "score": score} | ({SYSTEM: SYSTEM} if SYSTEM in table else {})
+    column = columns(table, names_by_role, PredictionError)
     cases = tables.encode(column["case"], case, error=PredictionError)
-    given = tables.numbers(column["score"], score, PredictionError)
+    scores = tables.numbers(column["score"], score, PredictionError)
     if SYSTEM in column:
-        one = tables.encode(column[SYSTEM], SYSTEM, sort=True, error=PredictionError)
+        systems = tables.encode(column[SYSTEM], SYSTEM, sort=True, error=PredictionError)
     else:
-        one = one._replace(codes=np.zeros(len(given), dtype=np.int64))
-    return one, cases.values[cases.codes], given
+        systems = systems._replace(codes=np.zeros(len(scores), dtype=np.int64))
+    return systems, cases.values[cases.codes], scores

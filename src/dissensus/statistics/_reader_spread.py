@@ -1,9 +1,10 @@
-r"""The spread between readers, from estimates for each reader that contain noise.
+r"""The spread between readers, from noisy estimates for each reader.
 
-An estimate of reader r with modality m is :math:`\mu_m + \rho_r + \delta_{mr}` plus noise with a
-known covariance, since all readers see the same cases. The two standard deviations have half-normal
-priors. With a flat prior of :math:`\mu` their likelihood has a closed form, so their posterior is
-computed on a grid, and its draws are independent.
+The estimate for reader r with modality m is :math:`\mu_m + \rho_r + \delta_{mr}` plus noise. The
+noise of different readers is correlated, since all readers see the same cases; its covariance is
+known. The standard deviations of :math:`\rho` and :math:`\delta` have half-normal priors. With a
+flat prior of :math:`\mu` their likelihood has a closed form. So their posterior is computed on a
+grid, and its draws are independent.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from scipy.special import ndtr, ndtri
 from dissensus.kernels.types import Floats, Ints
 
 NODES: Final = 32
-"""Nodes for each standard deviation: quantiles of its prior."""
+"""Number of nodes for each standard deviation; nodes are quantiles of its prior."""
 _ENTRIES: Final = 4_000_000
 """Maximum number of entries of covariances in memory at a time."""
 _CLOSE: Final = 1e-9
-"""Added to the variance of noise: readers who always agree have no noise between them."""
+"""Added to variances: the covariance of noise is singular if two readers always agree."""
 
 
 class Cells(NamedTuple):
@@ -87,8 +88,8 @@ def spreads(
     Returns
     -------
     array (draw, 2)
-        With one modality the second is 0, since the data cannot distinguish the two; the first then
-        includes both, and its prior is wider by a factor of sqrt(2).
+        With one modality the data cannot distinguish the two: the second is 0, and the first
+        includes both, with a prior that is wider by a factor of sqrt(2).
     """
     nodes = half_normal(scale)
     single = cells.n_modalities == 1
@@ -106,8 +107,9 @@ def spreads(
 def _pooled(noise: Floats, size: Floats, modality: Ints) -> Floats:
     """Return noise with its correlations, and variances in proportion to 1 / size by modality.
 
-    Areas near 1 have little noise. With each reader's own variance, areas far below the others
-    would seem noisy instead of different. Obuchowski & Rockette (1995) average over readers too.
+    Areas near 1 have little noise. With a separate variance for each reader, an area far below the
+    others would be explained by its noise, and not by the spread between readers. Obuchowski &
+    Rockette (1995) also average over readers.
     """
     own = np.sqrt(np.diag(noise))
     product = np.outer(own, own)
@@ -133,7 +135,7 @@ def _log_likelihood(cells: Cells, estimate: Floats, noise: Floats, sd: Floats) -
 
 
 def of_new_readers(average: Floats, cells: Cells, sd: Floats, chance: Chance) -> Floats:
-    r"""Return averages over all possible readers, from those over these readers (draw, modality).
+    r"""Return averages over all possible readers, from averages over these (draw, modality).
 
     The mean deviation of these readers from all readers is drawn, and subtracted on the probit
     scale, so that averages stay between 0 and 1:

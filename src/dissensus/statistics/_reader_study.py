@@ -34,7 +34,7 @@ from dissensus.statistics._read import code_of
 from dissensus.statistics._reader_areas import (
     PLACES,
     Measured,
-    off_the_edge,
+    replace_extremes,
     warn_of_bounds,
     weights_of,
 )
@@ -94,52 +94,55 @@ def reader_study(
     The area of a reader is the probability that a positive case has a higher score than a negative
     one; equal scores count half. Cases are weighted by a Bayesian bootstrap, with the same weights
     for all readers and modalities. Weights are gamma variables of shape (n - 2) / n, where n is the
-    number of positive cases for positive cases, and of negative cases for negative ones (of
-    clusters, with ``cluster=``; of all cases, with a fit): the variance of a mean is then
+    number of positive cases for positive cases, and the number of negative cases for negative
+    cases. With ``cluster=``, n is the number of clusters that have such cases; with a fit as
+    ``truth``, it is the number of all cases. With these weights the variance of a mean is
     :math:`s^2 / n`. For new readers the average area of modality m is
 
     .. math:: \bar A_m - \frac{1}{J_m} \sum_r (\rho_r + \delta_{mr}), \qquad
         \rho_r \sim N(0, \sigma_\rho^2), \quad \delta_{mr} \sim N(0, \sigma_\delta^2)
 
     where :math:`\bar A_m` is the mean area of its :math:`J_m` readers, and :math:`\rho_r` and
-    :math:`\delta_{mr}` are the deviations of these readers from all readers. They are subtracted on
-    the probit scale, so that averages stay between 0 and 1. The posterior of both standard
-    deviations leaves out the part of the spread between readers' areas that comes from the cases. A
-    bootstrap of readers and cases together counts this part three times (Owen 2007, "The pigeonhole
-    bootstrap").
+    :math:`\delta_{mr}` are the deviations of these readers from all readers. The deviations are
+    subtracted on the probit scale, so that averages stay between 0 and 1. The posterior of both
+    standard deviations excludes the part of the spread between readers' areas that the cases cause.
+    A bootstrap of readers and cases together would count this part three times (Owen 2007, "The
+    pigeonhole bootstrap").
 
     Parameters
     ----------
     ratings : dataframe, mapping of columns, rows, or Dataset
-        One row for each score: who gave it, to which case, with which modality. The higher the
-        score, the more likely the case is positive. Or annotations with ordered labels or numbers,
-        which are one modality.
+        One row for each score, with columns for the reader, the case, the modality and the score. A
+        higher score means that the case is more likely to be positive. Or annotations with ordered
+        labels or numbers, which are one modality.
     truth : str, mapping, Series, DataArray (item), table, or DataTree
         The true label of each case: a column of ``ratings``, or its name; labels by case; or a fit
-        whose posterior has ``truth`` (item, label), made from labels of other people. Given the
-        true label, these people and the readers must err independently.
+        to labels of other annotators, whose posterior has ``truth`` (item, label). Given the true
+        label, these annotators and the readers must err independently.
     reader, case, modality, score : str
-        Columns. A table without a column ``modality`` has one modality, named "all". Equal names
-        mean the same case in all modalities: if each modality numbers its cases from 1, make the
-        names distinct first. Scores are numbers or an ordered categorical.
+        Names of columns. A table without a column ``modality`` has one modality, named "all". Cases
+        with the same name are the same case in all modalities: if each modality numbers its cases
+        from 1, make the names distinct first. Scores are numbers or an ordered categorical.
     cluster : str, optional
-        Column of the clusters of cases, such as patients. Clusters are weighted instead of cases.
+        Name of the column of clusters of cases, such as patients. Clusters are weighted instead of
+        cases.
     positive : label, optional
         The positive true label; all others are negative. Default: 1 of 0 and 1.
     threshold : float, grade, list of floats or grades, or mapping, optional
-        Adds sensitivities and specificities where scores of at least the threshold are positive.
-        For systems, a mapping from "readers" and the name of each system (by default "system"):
-        ``{"readers": [3, 4], "system": [0.5, 0.8]}``, where 3 is paired with .5 and 4 with .8.
+        Adds sensitivities and specificities, for which scores of at least the threshold count as
+        positive. To give systems other thresholds, pass a mapping from "readers" and the name of
+        each system (by default "system"): ``{"readers": [3, 4], "system": [0.5, 0.8]}``, where 3 is
+        paired with .5 and 4 with .8.
     max_false_positive_rate : float, default 1
-        If below 1, adds the partial area: the mean sensitivity over false positive rates up to
-        this. Needs known true labels.
+        If below 1, adds the partial area: the mean sensitivity over false positive rates up to this
+        value. Requires known true labels.
     areas : {"empirical", "latent"}, default "empirical"
-        "empirical": areas and curves as above. "latent": by a model of latent scores, see Notes,
-        for studies with few cases: curves are smooth, and areas below 1. Needs known true labels,
-        new cases, and no clusters.
+        "empirical": areas and curves as above. "latent": areas and curves by a model of latent
+        scores (see Notes), for studies with few cases: curves are smooth, and areas are below 1.
+        Requires known true labels, new cases, and no clusters.
     predictions : dataframe, mapping, Series or Dataset, optional
-        Scores of systems that read the same cases: a table with the columns ``case`` and ``score``
-        (or your names of these), and ``system`` if there are several; a score for each case; or
+        Scores of systems for the same cases: a table with the columns named by ``case`` and
+        ``score``, and ``system`` if there are several systems; a score for each case; or
         `dissensus.predictions` that are numbers.
     new_readers : bool, default True
         True: averages are for all readers like these. False: for these readers.
@@ -151,7 +154,8 @@ def reader_study(
     random_seed : optional
         As in `bayesian_bootstrap`.
     progressbar : bool, default True
-        Show progress of the model of latent scores: it takes seconds, in large studies minutes.
+        Show the progress of the model of latent scores, which takes seconds, or minutes for large
+        studies.
 
     Returns
     -------
@@ -169,16 +173,16 @@ def reader_study(
           latent scores, if readers use several);
         - ``curve`` (modality, false_positive_rate), the mean sensitivity of these readers;
         - with ``threshold=``, ``sensitivity`` and ``specificity`` (modality, reader, threshold),
-          and with ``max_false_positive_rate=``, ``partial_auc`` (modality, reader), with averages
-          and differences: ``average_sensitivity``, ``sensitivity_difference``, and so on;
+          and with ``max_false_positive_rate=``, ``partial_auc`` (modality, reader), each with
+          averages and differences: ``average_sensitivity``, ``sensitivity_difference``, and so on;
         - with ``predictions=``, ``system_auc`` (system), and ``system_difference`` (modality,
-          system), its area minus the average area of the readers; also ``system_partial_auc``,
+          system), its area minus the average area of the readers. Also ``system_partial_auc`` and
           ``system_partial_auc_difference``. If ``threshold`` has thresholds of systems:
           ``system_sensitivity`` and ``system_specificity`` (system, threshold), their differences
           from the readers' averages, ``system_sensitivity_difference`` and so on, and
           ``system_threshold``. The coordinate ``threshold`` has the readers' thresholds.
 
-        Variables ``observed_...`` have no draws: they are for these readers and cases.
+        Variables ``observed_...`` have no draws: they are values for these readers and cases.
 
     Raises
     ------
@@ -188,13 +192,14 @@ def reader_study(
 
     Notes
     -----
-    Readers need not have read all cases, nor all modalities. Each reader has the same weight in the
-    average.
+    Readers may have scored only some of the cases, and used only some of the modalities. All
+    readers have equal weights in the average.
 
-    Draws of an observed area of 1 or 0 have no spread. With known true labels they are replaced by
-    draws of the area with half a positive and half a negative case added, both tied with all
-    others. Sensitivities and specificities of 0 and 1 are drawn from their posterior with Jeffreys'
-    prior. Draws of partial areas are corrected for the bias that few negative cases cause.
+    If an observed area is 1 or 0, its draws have no spread. With known true labels they are
+    replaced by draws of the area with half a positive and half a negative case added, both tied
+    with all others. Sensitivities and specificities of 0 and 1 are drawn from their posterior with
+    Jeffreys' prior. Draws of partial areas are corrected for the bias that few negative cases
+    cause.
 
     Standard deviations have half-normal priors. On the probit scale, at the mean observed value,
     their scale is .2 for areas, .28 for partial areas, and .4 for sensitivities and specificities
@@ -209,24 +214,27 @@ def reader_study(
         {\sum_{ij} w_i w_j (p_i - p_j)^2},
 
     where :math:`\psi_{ij}` is 1 if case i has the higher score, and ½ for equal scores. If readers
-    err independently of the people behind the fit, areas against drawn labels or majority labels
-    are too close to ½, and areas of this regression are unbiased. If both err on the same cases,
-    areas are too large. Draws outside 0 to 1 are set to 0 or 1, with a warning if they are many.
+    err independently of the annotators whose labels were fitted, areas of this regression are
+    unbiased, while areas against drawn labels or majority labels are too close to ½. If both err
+    on the same cases, areas are too large. Draws outside 0 to 1 are set to 0 or 1, with a warning
+    if there are many.
 
     With ``areas="latent"``, the score of reading j (a reader with a modality, or a system) for case
     i with true label d is an unknown ascending function, different for each reading, of
 
     .. math:: d\,a_j + \tau_d\,(u_i + v_{i m(j)} + w_{i r(j)} + e_{ij}), \qquad \tau_0 = 1
 
-    with normal effects of the case, of the case with the modality, and with the reader. The area is
-    :math:`\Phi(a_j / T)`, where :math:`T^2` is the sum of the variances of a positive and of a
-    negative case. Only the order of scores counts, as in the empirical area, in up to ten grades of
-    about equal size. Equal scores have unequal latent scores, so areas of few grades are larger
-    than empirical areas, which count equal scores half; with two grades areas are extrapolations.
+    with normal effects u of the case, v of the case with the modality, w of the case with the
+    reader, and residuals e. The area is :math:`\Phi(a_j / T)`, where :math:`T^2` is the sum of the
+    variances of a positive and of a negative case. As in the empirical area, only the order of
+    scores counts; scores are divided into up to ten grades of about equal size. Equal scores have
+    unequal latent scores, so with few grades areas are larger than empirical areas, which count
+    equal scores half. With two grades areas are extrapolations.
+
     Probits of average areas have a normal prior with mean 1 and standard deviation 1. Standard
     deviations of effects of cases have half-normal priors with scale 1; the standard deviation of
-    residuals is 1. The sampler is a Gibbs sampler; attributes ``areas_...`` have its diagnostics.
-    Sensitivities, specificities and ``observed_...`` do not depend on the model.
+    residuals is 1. The sampler is a Gibbs sampler, whose diagnostics are in attributes
+    ``areas_...``. Sensitivities, specificities and ``observed_...`` do not depend on the model.
 
     Sources: DeLong, DeLong & Clarke-Pearson (1988), *Biometrics* 44, for the covariance between
     areas (here computed from the draws); Obuchowski & Rockette (1995), *Communications in
@@ -235,7 +243,7 @@ def reader_study(
 
     Examples
     --------
-    Four readers, who are less accurate with CT:
+    Four readers are less accurate with CT:
 
     >>> import dissensus as dx
     >>> import numpy as np
@@ -252,7 +260,9 @@ def reader_study(
     """
     arguments.flags(new_readers=new_readers, new_cases=new_cases, progressbar=progressbar)
     latent = arguments.one_of("areas", areas, AREAS) == "latent"
-    most = arguments.probability("max_false_positive_rate", max_false_positive_rate, zero=False)
+    max_rate = arguments.probability(
+        "max_false_positive_rate", max_false_positive_rate, allow_zero=False
+    )
     names = {"reader": reader, "case": case, "modality": modality, "score": score}
     if isinstance(ratings, xr.Dataset):
         _refuse_columns(names, cluster, predictions)
@@ -269,9 +279,9 @@ def reader_study(
     true = truth_of(study, truth, case, positive)
     n = true.fit.number_of_draws(draws)
     check_kinds(true, study)
-    if most < 1 and not true.known:
+    if max_rate < 1 and not true.known:
         raise ArgumentError(
-            "max_false_positive_rate", expected="1 with a fit as truth=", found=brief(most)
+            "max_false_positive_rate", expected="1 with a fit as truth=", found=brief(max_rate)
         )
     readings = readings_in(study, true)
     systems = {} if predictions is None else scores_of_systems(predictions, study, true, names)
@@ -279,25 +289,26 @@ def reader_study(
         latent_scores.refuse(readings, systems, study, true, new_cases=new_cases)
         n = -(-n // CHAINS) * CHAINS
     rng = generator(random_seed, "reader study")
-    every = [*readings, *systems.values()]
-    own = _of_systems(threshold, systems, place)
-    least = np.tile(thresholds, (len(every), 1))
-    if own is not None:
-        least[len(readings) :] = own
-    measured = Measured(every, least, most, len(study.modalities))
-    seen = measured.observed(true)
+    all_readings = [*readings, *systems.values()]
+    system_thresholds = _of_systems(threshold, systems, place)
+    thresholds_by_reading = np.tile(thresholds, (len(all_readings), 1))
+    if system_thresholds is not None:
+        thresholds_by_reading[len(readings) :] = system_thresholds
+    measured = Measured(all_readings, thresholds_by_reading, max_rate, len(study.modalities))
+    observed = measured.observed(true)
     blocks = weights_of(true, study, max(n, _LEAST), new_cases, rng)
-    drawn = measured.over(blocks, study, true, seen)
+    drawn = measured.over(blocks, study, true, observed)
     if new_cases:
         # A separate random stream, so that thresholds do not change areas.
         edges = generator(random_seed, "edges of a reader study")
-        off_the_edge(drawn, seen, every, study, true, most, edges)
+        replace_extremes(drawn, observed, all_readings, study, true, max_rate, edges)
     if not true.known:
         warn_of_bounds(drawn)
-        _warn_of_contradiction(seen["auc"])
+        _warn_of_contradiction(observed["auc"])
 
     cells = Cells(
-        np.array([one.modality for one in readings]), np.array([one.reader for one in readings])
+        np.array([reading.modality for reading in readings]),
+        np.array([reading.reader for reading in readings]),
     )
     by_model = None
     if latent:
@@ -305,25 +316,25 @@ def reader_study(
             readings, systems, study, true, n, generator(random_seed, "latent scores"),
             show=progressbar,
         )  # fmt: skip
-        drawn |= latent_scores.areas(by_model, most)
+        drawn |= latent_scores.areas(by_model, max_rate)
         drawn["curve"] = latent_scores.curves(by_model, cells.modality, len(study.modalities))
     sizes = _sizes(readings, true)
     several = len(study.modalities) > 1
     values: Values = {"curve": ((MODALITY, FALSE_POSITIVE_RATE), drawn.pop("curve")[:n])}
     for name, array in drawn.items():
         dims = (THRESHOLD,) if array.ndim > 2 else ()
-        of_readers, alone = np.split(array, [len(readings)], axis=1)
-        estimate = seen[name][: len(readings)]
+        by_reader, by_system = np.split(array, [len(readings)], axis=1)
+        estimate = observed[name][: len(readings)]
         chance = Chance.drawn(n, cells, rng) if new_readers else None
         if by_model is not None and new_readers and name in ("auc", "partial_auc"):
-            average, sd = latent_scores.averages(by_model, name, most)
+            average, sd = latent_scores.averages(by_model, name, max_rate)
         else:
             average, sd = _averages(
-                of_readers, estimate, cells, sizes[name], SPREAD[name], chance, n
+                by_reader, estimate, cells, sizes[name], SPREAD[name], chance, n
             )
         values[name] = (
             (MODALITY, READER, *dims),
-            _on_grid(of_readers[:n].clip(0, 1), cells, study),
+            _on_grid(by_reader[:n].clip(0, 1), cells, study),
         )
         values[f"average_{name}"] = ((MODALITY, *dims), average)
         prefix = "" if name == "auc" else f"{name}_"
@@ -333,11 +344,11 @@ def reader_study(
             values["reader_sd"] = ((), sd[:, 0])
             if several and sd.shape[1] > 1:
                 values["interaction_sd"] = ((), sd[:, 1])
-        if systems and (not dims or own is not None):
-            alone = alone[:n].clip(0, 1)
-            values[f"system_{name}"] = ((SYSTEM, *dims), alone)
-            less = alone[:, None] - average[:, :, None]
-            values[f"system_{prefix}difference"] = ((MODALITY, SYSTEM, *dims), less)
+        if systems and (not dims or system_thresholds is not None):
+            by_system = by_system[:n].clip(0, 1)
+            values[f"system_{name}"] = ((SYSTEM, *dims), by_system)
+            system_difference = by_system[:, None] - average[:, :, None]
+            values[f"system_{prefix}difference"] = ((MODALITY, SYSTEM, *dims), system_difference)
     coords: dict[str, Any] = {MODALITY: study.modalities, READER: study.readers}
     coords[FALSE_POSITIVE_RATE] = PLACES
     if len(thresholds):
@@ -350,15 +361,15 @@ def reader_study(
     if by_model is not None:
         fit = fit._replace(coords=latent_scores.coordinates(n))
     out = fit.dataset(values, coords)
-    for name, array in seen.items():
-        more = FALSE_POSITIVE_RATE if name == "curve" else THRESHOLD
-        dims = (more,) if array.ndim > 1 else ()
+    for name, array in observed.items():
+        dim = FALSE_POSITIVE_RATE if name == "curve" else THRESHOLD
+        dims = (dim,) if array.ndim > 1 else ()
         grid = _on_grid(array[None, : len(readings)], cells, study)[0]
         out[f"observed_{name}"] = (MODALITY, READER, *dims), grid
         if systems and (name == "curve" or f"system_{name}" in out):
             out[f"observed_system_{name}"] = (SYSTEM, *dims), array[len(readings) :]
-    if own is not None:
-        out["system_threshold"] = (SYSTEM, THRESHOLD), own
+    if system_thresholds is not None:
+        out["system_threshold"] = (SYSTEM, THRESHOLD), system_thresholds
     counts = numbers_of_kinds(true, np.arange(len(study.cases)))
     out = out.assign_attrs(
         positive=true.label,
@@ -367,23 +378,23 @@ def reader_study(
         n_positive=counts[0],
         new_readers=int(new_readers),
         new_cases=int(new_cases),
-        max_false_positive_rate=most,
+        max_false_positive_rate=max_rate,
         areas=areas,
         **({} if by_model is None else by_model.diagnostics),
     )
     units = counts if study.cluster is None else tuple(
         float(clusters_of(true, study, kind)) for kind in (True, False)
     )  # fmt: skip
-    cells_of = len(study.readers) * len(study.modalities) * len(study.cases)
+    n_cells = len(study.readers) * len(study.modalities) * len(study.cases)
     out = out.assign_attrs(
         modalities=[str(name) for name in study.modalities],
         n_readers=len(study.readers),
-        share_scored=len(study.case) / cells_of,
+        share_scored=len(study.case) / n_cells,
         truth_known=int(true.known),
         unit="cases" if study.cluster is None else "clusters",
-        n_constant=sum(bool(np.ptp(one.score) == 0) for one in readings),
+        n_constant=sum(bool(np.ptp(reading.score) == 0) for reading in readings),
         constant_systems=listed(
-            [short(name) for name, one in systems.items() if np.ptp(one.score) == 0]
+            [short(name) for name, reading in systems.items() if np.ptp(reading.score) == 0]
         ),
         units_positive=units[0],
         units_negative=units[1],
@@ -408,7 +419,7 @@ def _of_readers(threshold: Any) -> Any:
 def _of_systems(threshold: Any, systems: Mapping[str, Reading], place: Ints) -> Floats | None:
     """Return the thresholds of each system (system, threshold), None if they have none.
 
-    ``place`` is where the ascending thresholds of readers were given.
+    ``place`` has the places of the ascending thresholds of readers in the argument.
     """
     if not isinstance(threshold, Mapping):
         return None
@@ -425,21 +436,21 @@ def _of_systems(threshold: Any, systems: Mapping[str, Reading], place: Ints) -> 
             found=shown(list(threshold)),
         )  # fmt: skip
     number, out = np.size(threshold[_READERS]), []
-    for name, one in systems.items():
-        given = of_name[str(name)]
+    for name, reading in systems.items():
+        entry = of_name[str(name)]
         where = f"system {brief(name)}"
-        row = given if arguments.is_listed(given) else [given]
-        low, high = one.score.min(), one.score.max()
+        row = entry if arguments.is_listed(entry) else [entry]
+        low, high = reading.score.min(), reading.score.max()
         own = arguments.finite_row("threshold", row, f"numbers for {where}")
         if len(own) != number or number != len(place):
             raise ArgumentError(
                 "threshold", where=where,
-                expected="as many different thresholds as the readers have", found=brief(given),
+                expected="as many different thresholds as the readers have", found=brief(entry),
             )  # fmt: skip
         own = own[place]
         if (np.diff(own) <= 0).any() or own[0] <= low or own[-1] > high:
             raise ArgumentError(
-                "threshold", where=where, found=brief(given),
+                "threshold", where=where, found=brief(entry),
                 expected=f"scores above its lowest, {low:g}, up to its highest, {high:g}, in the "
                 "same order as the readers' thresholds",
             )  # fmt: skip
@@ -459,18 +470,18 @@ def _warn_of_contradiction(observed: Floats) -> None:
 
 
 def _refuse_columns(names: Mapping[str, str | None], cluster: str | None, predictions: Any) -> None:
-    """Raise if columns are named that annotations do not have."""
+    """Raise if the arguments name columns that annotations do not have."""
     own = {"reader": "annotator", "modality": None, "case": "item", "score": "label"}
-    given = {role for role, name in names.items() if name not in (role, own[role])}
+    named_roles = {role for role, name in names.items() if name not in (role, own[role])}
     if predictions is not None:  # these arguments also name the columns of predictions
-        given -= {"case", "score"}
+        named_roles -= {"case", "score"}
     if cluster is not None:
         raise ArgumentError(
             "cluster", expected="None, since ratings are annotations", found=brief(cluster),
             hint="Name clusters in dissensus.annotations(..., cluster=)",
         )  # fmt: skip
-    if given:
-        name = min(given)
+    if named_roles:
+        name = min(named_roles)
         raise ArgumentError(
             name, expected="the default, since ratings are annotations", found=brief(names[name]),
             hint="Pass the table instead of annotations",
@@ -489,19 +500,19 @@ def _grades(thresholds: Floats, study: Study) -> Names:
 
 
 def _thresholds(threshold: Any, study: Study) -> tuple[Floats, Ints]:
-    """Return distinct thresholds, ascending, grades by their places, and where each was given."""
+    """Return distinct thresholds, ascending (grades by their places), and their original places."""
     if threshold is None:
         return np.empty(0), np.empty(0, dtype=np.int64)
-    given = list(threshold) if arguments.is_listed(threshold) else [threshold]
+    entries = list(threshold) if arguments.is_listed(threshold) else [threshold]
     if study.grades is not None:
-        place = [code_of(one, study.grades) for one in given]
+        place = [code_of(grade, study.grades) for grade in entries]
         if min(place, default=-1) < 0:
             raise ArgumentError(
                 "threshold", expected=f"grades: {shown(list(study.grades), 12)}",
-                found=shown([x for x, k in zip(given, place, strict=True) if k < 0] or given),
+                found=shown([x for x, k in zip(entries, place, strict=True) if k < 0] or entries),
             )  # fmt: skip
-        given = [float(k) for k in place]
-    out, first = np.unique(arguments.finite_row("threshold", given), return_index=True)
+        entries = [float(k) for k in place]
+    out, first = np.unique(arguments.finite_row("threshold", entries), return_index=True)
     low, high = study.score.min(), study.score.max()
     outside = out[(out <= low) | (out > high)]
     if len(outside):
@@ -514,8 +525,8 @@ def _thresholds(threshold: Any, study: Study) -> tuple[Floats, Ints]:
 
 
 def _sizes(readings: Sequence[Reading], true: Truth) -> dict[str, Floats]:
-    """Return, by measure, numbers of cases to which variances are inversely proportional."""
-    positive, negative = np.array([numbers_of_kinds(true, one.case) for one in readings]).T
+    """Return by measure the numbers of cases to which variances are inversely proportional."""
+    positive, negative = np.array([numbers_of_kinds(true, reading.case) for reading in readings]).T
     both = positive * negative / (positive + negative)
     return {
         "auc": both, "partial_auc": both, "sensitivity": positive, "specificity": negative,
@@ -539,16 +550,16 @@ def _averages(
 ) -> tuple[Floats, Floats]:
     """Return averages over readers (draw, modality, ...), and standard deviations (draw, 2).
 
-    These are between readers, and between a reader's modalities. Without ``chance`` averages are
-    for these readers, and there are no standard deviations. The covariance is computed from all
-    draws, of which the first ``n`` are returned.
+    Standard deviations are between readers, and between a reader's modalities. Without ``chance``
+    averages are for these readers, and there are no standard deviations. The covariance is
+    computed from all draws, of which the first ``n`` are returned.
     """
-    if by_reading.ndim > 2:  # each threshold by itself
+    if by_reading.ndim > 2:  # each threshold separately
         each = [
             _averages(by_reading[..., k], estimate[:, k], cells, size, spread, chance, n)
             for k in range(by_reading.shape[2])
         ]
-        return np.stack([one[0] for one in each], axis=-1), each[0][1]
+        return np.stack([result[0] for result in each], axis=-1), each[0][1]
     average = cells.mean(by_reading)[:n].clip(0, 1)
     if chance is None:
         return average, np.empty((0, 2))

@@ -1,4 +1,4 @@
-"""The results of a reader study in sentences, and reasons to be careful with them."""
+"""The results of a reader study in sentences, and warnings about them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import xarray as xr
 
 from dissensus.dims import CHAIN, DRAW, MODALITY, READER, SAMPLE, SYSTEM, other
 from dissensus.errors import ArgumentError, shown
-from dissensus.sampling.convergence import doubt, few_draws
+from dissensus.sampling.convergence import few_draws, warning
 from dissensus.statistics._reader_scores import ONE
 from dissensus.wording import counted, listed, share, spoken_probability
 
@@ -24,60 +24,61 @@ _PARTS: Final = ("auc", "average_auc", "observed_auc", "curve")
 
 
 def is_reader_study(data: object) -> TypeGuard[xr.Dataset]:
-    """Return whether this is a result of `reader_study`, or a part of one."""
+    """Return whether ``data`` is a result of `reader_study`, or a part of a result."""
     return isinstance(data, xr.Dataset) and "average_auc" in data
 
 
 def checked_study(study: xr.Dataset, name: str) -> xr.Dataset:
     """Return a study, or raise if variables, readers or modalities are missing."""
     lacking = [part for part in _PARTS if part not in study]
-    about = study.attrs
-    if lacking or "n_readers" not in about:
-        found = f"no {listed(lacking)}" if lacking else "no attributes"
+    attrs = study.attrs
+    if lacking or "n_readers" not in attrs:
+        description = f"no {listed(lacking)}" if lacking else "no attributes"
     elif MODALITY not in study["auc"].dims or READER not in study["auc"].dims:
-        found = f"dims {study['auc'].dims}"
+        description = f"dims {study['auc'].dims}"
     else:
-        names = [str(one) for one in study[MODALITY].to_numpy().tolist()]
-        whole = [str(one) for one in np.atleast_1d(about["modalities"]).tolist()]
-        if names == whole and study.sizes[READER] == about["n_readers"]:
+        names = [str(modality) for modality in study[MODALITY].to_numpy().tolist()]
+        modalities = [str(modality) for modality in np.atleast_1d(attrs["modalities"]).tolist()]
+        if names == modalities and study.sizes[READER] == attrs["n_readers"]:
             return study
-        found = f"{study.sizes[READER]} of {counted(about['n_readers'], 'reader')}, "
-        found += f"modalities {shown(names)} of {shown(whole)}"
+        description = f"{study.sizes[READER]} of {counted(attrs['n_readers'], 'reader')}, "
+        description += f"modalities {shown(names)} of {shown(modalities)}"
     raise ArgumentError(
-        name, expected="a whole reader study, as dissensus.reader_study returns it", found=found,
+        name, expected="a whole reader study, as dissensus.reader_study returns it",
+        found=description,
         hint="For fewer readers or modalities, pass their rows to reader_study",
     )  # fmt: skip
 
 
 def concerns(study: xr.Dataset) -> dict[str, str]:
-    """Return, by topic, the reasons to be careful with a study: warnings of `reader_study`."""
-    about, observed = study.attrs, study["observed_auc"]
+    """Return the warnings of `reader_study` about a study, by topic."""
+    attrs, observed = study.attrs, study["observed_auc"]
     out = {}
-    latent = about.get("areas") == "latent"
+    latent = attrs.get("areas") == "latent"
     poor = chains_in_words(study) if latent else ""
     if poor:
         out["chains"] = (
             f"Do not trust the areas by latent scores ({poor}). Run reader_study again with "
             f"more draws (draws={4 * study.sizes[CHAIN] * study.sizes[DRAW]})."
         )
-    if constant := about.get("n_constant"):
+    if constant := attrs.get("n_constant"):
         verb = "has" if constant == 1 else "have"
         out["constant"] = (
             f"{constant} of {int(observed.notnull().sum())} pairs of reader and modality {verb} "
             "the same score for all cases, which gives an area of .5. Check that the column of "
             "scores is the right one."
         )
-    if systems := about.get("constant_systems"):
+    if systems := attrs.get("constant_systems"):
         out["constant systems"] = (
             f"All cases have the same score by {systems}, which gives an area of .5. Check that "
             "the column of scores is the right one."
         )
-    if about.get("areas_grades_min", 3) < 3:
+    if attrs.get("areas_grades_min", 3) < 3:
         out["grades"] = (
             "A reader or system has only two different scores, which give one point of the curve. "
             "The area by latent scores follows from this point and the model only."
         )
-    if not about["truth_known"]:
+    if not attrs["truth_known"]:
         out["truth"] = (
             "The truth is estimated. If readers and the people whose labels were fitted err on the "
             "same cases, areas are too large: on mammograms whose truth is known, by .06 to .09 "
@@ -97,28 +98,28 @@ def concerns(study: xr.Dataset) -> dict[str, str]:
         f"{observed[READER].values[r]}" + several * f" with {observed[MODALITY].values[m]}"
         for m, r in np.argwhere(observed.values > 1 - 1e-9)
     ]
-    if perfect and about["truth_known"] and about["new_cases"] and not latent:
+    if perfect and attrs["truth_known"] and attrs["new_cases"] and not latent:
         out["perfect"] = (
             "All positive cases have higher scores than all negative ones: "
             f"{shown(perfect)}. The area is drawn with half a positive and half a negative case "
             "added, and its interval depends on this (see Notes of dx.reader_study)."
         )
-    counts = {kind: about[f"units_{kind}"] for kind in ("positive", "negative")}
+    counts = {kind: attrs[f"units_{kind}"] for kind in ("positive", "negative")}
     few = [f"{n:.3g} {kind}" for kind, n in counts.items() if n < FEW_CASES]
-    if few and about["new_cases"]:
+    if few and attrs["new_cases"]:
         out["cases"] = (
-            f"There are only {listed(few)} {about['unit']}: 95 % intervals "
+            f"There are only {listed(few)} {attrs['unit']}: 95 % intervals "
             + ("depend on priors." if latent else "may be too narrow. In simulations with four of "
                "a kind, 87 % contained the true value.")
         )  # fmt: skip
-    least = about["max_false_positive_rate"] * counts["negative"]
-    if about["max_false_positive_rate"] < 1 and least < FEW_CASES and not latent:
+    least = attrs["max_false_positive_rate"] * counts["negative"]
+    if attrs["max_false_positive_rate"] < 1 and least < FEW_CASES and not latent:
         out["partial"] = (
-            f"The partial area depends on about {least:.2g} negative {about['unit']}: it is "
+            f"The partial area depends on about {least:.2g} negative {attrs['unit']}: it is "
             "uncertain, and may be biased."
         )
     n = int(observed.notnull().sum(READER).min())
-    if about["new_readers"] and n < FEW_READERS:
+    if attrs["new_readers"] and n < FEW_READERS:
         out["readers"] = (
             f"There {'is' if n == 1 else 'are'} only {counted(n, 'reader')}"
             + several * " with a modality"
@@ -129,17 +130,17 @@ def concerns(study: xr.Dataset) -> dict[str, str]:
 
 
 def chains_in_words(study: xr.Dataset) -> str:
-    """Return the problem of the chains of the model of latent scores; empty if there is none."""
-    about = study.attrs
+    """Return the convergence problem of the model of latent scores; empty if there is none."""
+    attrs = study.attrs
     few = few_draws(study.sizes[DRAW], study.sizes[CHAIN], markov=True)
-    named = {str(name).removeprefix("areas_"): value for name, value in about.items()}
-    return few or doubt(named)
+    named = {str(name).removeprefix("areas_"): value for name, value in attrs.items()}
+    return few or warning(named)
 
 
 def in_words(study: xr.Dataset) -> str:
-    """Return the average areas, and differences with their probability, as sentences."""
-    whom = "new readers" if study.attrs["new_readers"] else "these readers"
-    what = "new cases" if study.attrs["new_cases"] else "these cases"
+    """Return the average areas, and differences with their probabilities, as sentences."""
+    readers = "new readers" if study.attrs["new_readers"] else "these readers"
+    cases = "new cases" if study.attrs["new_cases"] else "these cases"
     names = study[MODALITY].values.tolist()
     average = study["average_auc"]
     areas = [
@@ -148,24 +149,26 @@ def in_words(study: xr.Dataset) -> str:
         )
         for name in names
     ]
-    how = " by latent scores" if study.attrs.get("areas") == "latent" else ""
-    text = f"Average area under the ROC curve{how}, {whom} on {what}: {listed(areas)}."
+    method = " by latent scores" if study.attrs.get("areas") == "latent" else ""
+    text = f"Average area under the ROC curve{method}, {readers} on {cases}: {listed(areas)}."
     for first, second in combinations(names, 2):
-        less = study["difference"]
-        if other(MODALITY) in less.dims:
-            less = less.sel({MODALITY: first, other(MODALITY): second})
-        text += f" {first} minus {second}: {_with_interval(less)}"
-        if float(less.std()) > _NONE:
-            text += f"; above 0 with probability {spoken_probability(float((less > 0).mean()))}"
+        difference = study["difference"]
+        if other(MODALITY) in difference.dims:
+            difference = difference.sel({MODALITY: first, other(MODALITY): second})
+        text += f" {first} minus {second}: {_with_interval(difference)}"
+        if float(difference.std()) > _NONE:
+            text += (
+                f"; above 0 with probability {spoken_probability(float((difference > 0).mean()))}"
+            )
         text += "."
     for name in study[SYSTEM].values.tolist() if SYSTEM in study.dims else ():
-        whose = "The system" if name == SYSTEM else f"System {name}"
-        text += f" {whose}: {_with_interval(study['system_auc'].sel({SYSTEM: name}))}."
+        subject = "The system" if name == SYSTEM else f"System {name}"
+        text += f" {subject}: {_with_interval(study['system_auc'].sel({SYSTEM: name}))}."
     return text
 
 
 def _with_interval(draws: xr.DataArray) -> str:
-    """Write the mean and the 95 % interval, as is usual in the field."""
+    """Return the mean and the 95 % interval, the usual one in reader studies, as text."""
     mean = share(float(draws.mean()), 3)
     if float(draws.std()) < _NONE:
         return mean

@@ -10,7 +10,7 @@ import xarray as xr
 from scipy import sparse
 
 from dissensus import arguments
-from dissensus.data.alignment import said_by_systems, systems_of
+from dissensus.data.alignment import labels_by_systems, systems_of
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
 from dissensus.kernels.grouped import grouped, label_shares
@@ -30,7 +30,10 @@ from dissensus.statistics._sums import Matrix, Sums, Undefined, compact
 
 AVERAGES: Final = ("binary", "macro", "micro")
 NO_F1: Final = "neither the vote nor the scored respondent gave the positive label"
-NO_GOLD: Final = "no held-out annotator shares items with a vote on a positive label"
+NO_GOLD: Final = (
+    "no held-out annotator has an F1: they share no item with the voters, or none on which they or "
+    "the vote gave the positive label"
+)
 
 
 def relative_f1(
@@ -49,9 +52,9 @@ def relative_f1(
     .. math:: F_1(m) - \frac{1}{|H|} \sum_{h \in H} F_1(h), \qquad
         F_1 = \frac{2\,\mathrm{tp}}{2\,\mathrm{tp} + \mathrm{fp} + \mathrm{fn}}
 
-    The annotators not held out vote on each item. Their majority label is used as the truth; n tied
-    labels count 1/n each. The system is scored on all items that have a vote, each
-    annotator h in :math:`H` (held out) on the items that h annotated.
+    The annotators who are not held out vote on each item. Their majority label is used as the
+    truth; n tied labels count 1/n each. The system is scored on all items that have a vote. Each
+    held-out annotator h in :math:`H` is scored on those of these items that h annotated.
 
     Parameters
     ----------
@@ -71,20 +74,20 @@ def relative_f1(
     Returns
     -------
     xarray.DataArray
-        (system), from -1 to 1, above 0 where the system is better. ``attrs["held_out"]`` are the
-        held-out annotators, ``attrs["positive"]`` is the positive label. NaN, with a warning, if F1
-        is undefined for the system or under the weights. Held-out annotators without an F1 (neither
-        they nor the vote gave the positive label on their items, or they share no item with the
-        voters) are left out of the mean, with a warning.
+        (system), from -1 to 1, above 0 if the system is better. ``attrs["held_out"]`` are the
+        held-out annotators, ``attrs["positive"]`` is the positive label. NaN, with a warning, if
+        the F1 of the system is undefined, or under the weights that of a held-out annotator.
+        Held-out annotators without an F1 are left out of the mean, with a warning: they share no
+        item with the voters, or none on which they or the vote gave the positive label.
 
     Notes
     -----
-    Relative F1 is available for comparison with publications and has two flaws. It depends on the
-    number of voters: with more voters the vote has fewer errors, and errors of the vote change both
-    F1. And an annotator who skips hard items is scored on easy items, but the system on all items:
-    one cautious annotator makes every system look worse. `discrepancy_ratio` has neither flaw.
-    Draws of `bayesian_bootstrap` do not include the uncertainty from the choice of held-out
-    annotators.
+    Relative F1 is available for comparison with publications. It has two flaws, which
+    `discrepancy_ratio` does not have. First, it depends on the number of voters: with more voters
+    the vote has fewer errors, and errors of the vote change both F1. Second, an annotator who skips
+    hard items is scored on easy items, but the system on all items: one cautious annotator lowers
+    the relative F1 of every system. Draws of `bayesian_bootstrap` do not include the uncertainty
+    from the choice of held-out annotators.
 
     A predicted label that annotators could not give is wrong, and adds no label to the average.
 
@@ -127,8 +130,8 @@ def relative_f1(
 def _f1(right: Floats, given: Floats, voted: Floats, average: str) -> Floats:
     """Return F1 of systems, then of held-out annotators; NaN where undefined."""
     if average == "micro":
-        # Each item has one given and one voted label; a system's label may be outside the label
-        # space.
+        # Each item has one given and one voted label, so both sums are equal. `given` lacks labels
+        # of systems outside the label space.
         right, voted = (x.sum(axis=2, keepdims=True) for x in (right, voted))
         given = voted
     either = given + voted
@@ -141,14 +144,15 @@ class _Counts(NamedTuple):
     """Sums by item from which all F1 are computed."""
 
     parts: tuple[Matrix, ...]
-    """(item, respondent and label): given and voted for, and given; (item, label): voted for, which
-    is the same for all systems; and (item, annotator and label): voted for."""
+    """Four matrices. (item, respondent and label): labels that a respondent and the vote gave, and
+    labels that a respondent gave. (item, label): labels of the vote, for all systems. (item,
+    annotator and label): labels of the vote, on the items of each held-out annotator."""
     n_labels: int
     systems: Names
     held_out: list[str]
 
     def split(self, totals: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return right, given, and voted labels: (set of weights, respondent, label)."""
+        """Return right, given, and voted labels (set of weights, respondent, label)."""
         n, systems = self.n_labels, len(self.systems)
         ends = np.cumsum([part.shape[1] for part in self.parts])[:-1]
         right, given, vote, votes = (
@@ -161,34 +165,36 @@ class _Counts(NamedTuple):
         """Return the held-out annotators who have an F1, and warn of the others."""
         totals = np.concatenate([np.atleast_1d(part.sum(axis=0)) for part in self.parts])[None]
         _, given, voted = self.split(totals)
-        there = (given + voted)[0, len(self.systems) :].sum(axis=1) > 0
-        if not there.all():
-            left = [name for name, fine in zip(self.held_out, there, strict=True) if not fine]
+        has_label = (given + voted)[0, len(self.systems) :].sum(axis=1) > 0
+        if not has_label.all():
+            omitted = [
+                name for name, fine in zip(self.held_out, has_label, strict=True) if not fine
+            ]
             label = "positive label" if average == "binary" else "label"
             warn_caller(
-                f"relative_f1 leaves out {len(left)} of the held-out annotators ({shown(left)}): "
-                f"on their items neither they nor the vote gave a {label}."
+                f"relative_f1 leaves out {len(omitted)} of the held-out annotators "
+                f"({shown(omitted)}): on their items neither they nor the vote gave a {label}."
             )
-        return np.flatnonzero(there)
+        return np.flatnonzero(has_label)
 
 
 def _counts(
     annotations: xr.Dataset, predictions: Any, held: Ints, labels: Ints, on_missing: str
 ) -> _Counts:
     """Count the labels of systems and of the held-out annotators."""
-    rows_of(annotations)  # checks for repeated labels
-    every = annotations[LABEL].to_numpy()
+    rows_of(annotations)  # raises for repeated labels without trial=
+    all_labels = annotations[LABEL].to_numpy()
     systems = systems_of(annotations, predictions, on_missing)
-    predicted = said_by_systems(systems, every)
+    predicted = labels_by_systems(systems, all_labels)
     item, annotator, label = codes_in(annotations, ITEM, ANNOTATOR, LABEL)
-    shape = (len(predicted), len(every))
+    shape = (len(predicted), len(all_labels))
     seat = np.full(annotations.sizes[ANNOTATOR], -1)
     seat[held] = np.arange(len(held))
     voting = seat[annotator] < 0
     vote = _vote(item[voting], annotator[voting], label[voting], systems.present, shape)
     # The labels of systems, then of the held-out annotators, on the items with a vote.
     decided = np.diff(vote.indptr) > 0
-    row, system = np.nonzero((predicted >= 0) & (predicted < len(every)) & decided[:, None])
+    row, system = np.nonzero((predicted >= 0) & (predicted < len(all_labels)) & decided[:, None])
     own, n_systems = ~voting & decided[item], len(systems.names)
     n = n_systems + len(held)
     codes = np.concatenate([predicted[row, system], label[own]])
@@ -196,16 +202,21 @@ def _counts(
     statement, place = np.unique(
         np.concatenate([row, item[own]]) * n + respondent, return_inverse=True
     )
-    at, whose = np.divmod(statement, n)
+    item_code, respondent_code = np.divmod(statement, n)
     shares = 1.0 / np.bincount(place)[place]
-    given = sparse.csr_array((shares, (place, codes)), shape=(len(statement), len(every)))
-    given, voted = given[:, labels], vote[at][:, labels]
-    people = whose >= n_systems
+    given = sparse.csr_array((shares, (place, codes)), shape=(len(statement), len(all_labels)))
+    given, voted = given[:, labels], vote[item_code][:, labels]
+    people = respondent_code >= n_systems
     parts = (
-        _laid_out(given.multiply(voted), at, whose, (shape[0], n)),
-        _laid_out(given, at, whose, (shape[0], n)),
+        _laid_out(given.multiply(voted), item_code, respondent_code, (shape[0], n)),
+        _laid_out(given, item_code, respondent_code, (shape[0], n)),
         compact(sparse.csr_array(vote[:, labels])),
-        _laid_out(voted[people], at[people], whose[people] - n_systems, (shape[0], len(held))),
+        _laid_out(
+            voted[people],
+            item_code[people],
+            respondent_code[people] - n_systems,
+            (shape[0], len(held)),
+        ),
     )
     names = spelled(annotations[ANNOTATOR].to_numpy()[held])
     return _Counts(parts, len(labels), systems.names, names)

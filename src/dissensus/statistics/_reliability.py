@@ -23,8 +23,8 @@ from dissensus.kernels.grouped import Grouped
 from dissensus.kernels.labels import MOST
 from dissensus.kernels.labels import slim_majority as is_slim
 from dissensus.kernels.reliability import Pairs, agreeing, genuine
+from dissensus.kernels.statements import Delta, pair_blocks
 from dissensus.kernels.types import Flags, Floats, Ints, Names
-from dissensus.kernels.voices import Delta, pair_blocks
 from dissensus.statistics._distances import (
     CallableDistance,
     Distance,
@@ -43,7 +43,7 @@ from dissensus.statistics._read import (
     rows_of,
 )
 
-UNSAID: Final = "none given: 1 everywhere"
+NO_CONFIDENCE: Final = "none given: 1 everywhere"
 GIVEN: Final = "as given"
 """Values of the attribute ``confidence``."""
 
@@ -52,7 +52,7 @@ ONE_FOR_ALL: Final = "Pass one accuracy for all annotators, or known labels (tru
 
 
 class SureLabels(NamedTuple):
-    """Labels, or whole rankings, with confidence, sorted by item and annotator."""
+    """Labels (or whole rankings) with confidence, sorted by item and annotator."""
 
     rows: Grouped
     item: Ints
@@ -76,7 +76,7 @@ class SureLabels(NamedTuple):
     @property
     def pairs(self) -> Floats:
         """(item): number of pairs of annotators."""
-        return self.rows.voices * (self.rows.voices - 1.0) / 2.0
+        return self.rows.n_annotators * (self.rows.n_annotators - 1.0) / 2.0
 
     @property
     def depends_on_chance(self) -> bool:
@@ -113,9 +113,9 @@ def _first_rows(annotations: xr.Dataset, confidence: Floats) -> Ints:
     """Return the first row of each ranking, or raise if its rows differ in confidence."""
     number = ranking_code(annotations)
     first = np.unique(number, return_index=True)[1]
-    other = np.flatnonzero(confidence != confidence[first][number])
-    if len(other):
-        row = int(other[0])
+    differing = np.flatnonzero(confidence != confidence[first][number])
+    if len(differing):
+        row = int(differing[0])
         item = annotations[ITEM].to_numpy()[int(annotations["item_code"].to_numpy()[row])]
         raise AnnotationError(
             "confidence",
@@ -138,15 +138,19 @@ class Closeness(NamedTuple):
     distance: str
     largest: float
     """Labels at this distance or more do not agree at all."""
-    apart: Delta | None
+    delta: Delta | None
     """Returns the distances of pairs of rows; None: only equal labels agree."""
 
     def of(self, left: Ints, right: Ints, code: Ints) -> Floats:
         """Return 1 - distance / largest, at least 0: (pair)."""
-        if self.apart is None:
+        if self.delta is None:
             return (code[left] == code[right]).astype(np.float64)
-        apart = self.apart(left, right)
-        return np.maximum(0.0, 1.0 - apart / self.largest) if self.largest else 1.0 * (apart == 0)
+        distance = self.delta(left, right)
+        return (
+            np.maximum(0.0, 1.0 - distance / self.largest)
+            if self.largest
+            else 1.0 * (distance == 0)
+        )
 
 
 def _closeness(
@@ -172,8 +176,8 @@ def _closeness(
         )
     if not graded:
         return Closeness(name, 1.0, None)
-    apart, largest = _measure(annotations, labels, distance, name, max_distance)
-    return Closeness(name, largest if max_distance is None else float(max_distance), apart)
+    delta, largest = _measure(annotations, labels, distance, name, max_distance)
+    return Closeness(name, largest if max_distance is None else float(max_distance), delta)
 
 
 def _measure(
@@ -197,11 +201,11 @@ def _measure(
     values = numbers_of(annotations)
     power = 2 if name == "squared" else 1
     check_range(values, power)
-    given = values[labels.rows.order]
+    numbers = values[labels.rows.order]
     # The largest difference of two labels of the label space; if continuous, of two annotations.
     scale = values if "value" in annotations else annotations[LABEL].to_numpy().astype(np.float64)
     largest = float(scale.max() - scale.min()) ** power
-    return lambda a, b: abs(given[a] - given[b]) ** power, largest
+    return lambda a, b: abs(numbers[a] - numbers[b]) ** power, largest
 
 
 # The probability of each label for an annotator who guesses.
@@ -240,14 +244,14 @@ def _chance(annotations: xr.Dataset, labels: SureLabels, chance: Any) -> Chance:
     return Chance("number", np.full(n, float(chance)), varies=False)
 
 
-def _check_countable(annotations: xr.Dataset, found: str, *, needed: bool) -> None:
-    """Raise if the probabilities of labels are needed and there are no labels to count."""
+def _check_countable(annotations: xr.Dataset, chance: str, *, needed: bool) -> None:
+    """Raise if probabilities of labels are needed, but labels cannot be counted."""
     kind = annotations.attrs["kind"]
     if needed and kind not in ("nominal", "ordinal"):
         raise ArgumentError(
             "chance",
             expected="a number: the probability that a guess counts as agreement",
-            found=f"{found}, with annotations of kind {kind!r}, whose labels cannot be counted",
+            found=f"{chance}, with annotations of kind {kind!r}, whose labels cannot be counted",
             hint="chance=1 uses confidence as given",
         )
 
@@ -308,35 +312,45 @@ class Genuine:
     @property
     def paired(self) -> Floats:
         """(item): 1 if the item has two annotators."""
-        return (self.labels.rows.voices >= 2).astype(np.float64)
+        return (self.labels.rows.n_annotators >= 2).astype(np.float64)
 
-    def meant(self) -> Floats:
-        """Return the probability that each label was not a guess (row), without weights."""
+    def not_guessed(self) -> Floats:
+        """Return the probability that a label (row) was not a guess, without weights of items."""
         return genuine(self.labels.confidence, self.chance.share[self.labels.code])
 
     def concordance(self, among: Flags | None = None) -> Floats:
         r"""Return :math:`\sigma(x)` by item, over pairs of the rows ``among``; 0 without pairs."""
         rows, code = self.labels.rows, self.labels.code
-        amount = rows.share * self.meant() * (1.0 if among is None else among)
-        if self.close.apart is None:
+        amount = rows.share * self.not_guessed() * (1.0 if among is None else among)
+        if self.close.delta is None:
             return agreeing(rows.start, rows.own, code, amount, self.labels.n_labels) * self.factor
-        total = np.zeros(len(rows.voices))
+        total = np.zeros(len(rows.n_annotators))
         for left, right in pair_blocks(rows):
             both = amount[left] * amount[right] * self.close.of(left, right, code)
             total += np.bincount(self.labels.item[left], both, len(total))
         return total * self.factor
 
-    def pairs(self, among: Flags | None = None, *, meant: bool, hint: str = ONE_FOR_ALL) -> Pairs:
-        """List the pairs that agree; ``meant``: times the probability that neither is a guess."""
+    def pairs(
+        self, among: Flags | None = None, *, not_guessed: bool, hint: str = ONE_FOR_ALL
+    ) -> Pairs:
+        """List the pairs that agree.
+
+        With ``not_guessed``, amounts are multiplied by the probability that neither label is a
+        guess.
+        """
         rows, code, item = self.labels.rows, self.labels.code, self.labels.item
-        amount = rows.share * (self.meant() if meant else 1.0) * (1.0 if among is None else among)
+        amount = (
+            rows.share
+            * (self.not_guessed() if not_guessed else 1.0)
+            * (1.0 if among is None else among)
+        )
         kept, n = [], 0
         for left, right in pair_blocks(rows):
             both = amount[left] * amount[right] * self.close.of(left, right, code)
             both *= self.factor[item[left]]
-            some = both > 0.0
-            kept.append((left[some], right[some], both[some]))
-            n += int(some.sum())
+            agree = both > 0.0
+            kept.append((left[agree], right[agree], both[agree]))
+            n += int(agree.sum())
             if n > MOST:
                 raise AnnotationError(
                     "annotations",
@@ -345,7 +359,7 @@ class Genuine:
                     hint=hint,
                 )
         left, right, both = (np.concatenate(part) for part in zip(*kept, strict=True))
-        count = np.bincount(item[left], minlength=len(rows.voices))
+        count = np.bincount(item[left], minlength=len(rows.n_annotators))
         return Pairs(np.concatenate([[0], np.cumsum(count)]), left, right, both)
 
 
@@ -357,7 +371,7 @@ def genuine_agreement(
     max_distance: Any,
     slim_majority: Any,
 ) -> tuple[xr.Dataset, Genuine]:
-    """Read annotations, and the settings of `dissensus.concordance`."""
+    """Read annotations and the settings of `dissensus.concordance`."""
     annotations = read(annotations, rankings=True)
     labels = _sure_labels(annotations)
     close = _closeness(annotations, labels, distance, max_distance)
@@ -365,17 +379,17 @@ def genuine_agreement(
     slim = _slim(annotations, slim_majority)
     factor = 1.0 / np.maximum(labels.pairs, 1.0)
     attrs: dict[str, Any] = {
-        "confidence": GIVEN if "confidence" in annotations else UNSAID,
+        "confidence": GIVEN if "confidence" in annotations else NO_CONFIDENCE,
         "chance": float(chance) if chances.name == "number" else chances.name,
         "distance": close.distance,
     }
-    if close.apart is not None:
+    if close.delta is not None:
         attrs["max_distance"] = close.largest
     if slim != NO_SLIM:
         attrs["slim_majority"] = slim
         rows = labels.rows
-        close_call = is_slim(rows.start, rows.own, rows.share, labels.code, labels.n_labels)
-        factor = np.where(close_call, slim * factor, factor)
+        slim_items = is_slim(rows.start, rows.own, rows.share, labels.code, labels.n_labels)
+        factor = np.where(slim_items, slim * factor, factor)
     return annotations, Genuine(labels, close, chances, factor, attrs)
 
 
@@ -396,7 +410,7 @@ def _slim(annotations: xr.Dataset, slim_majority: Any) -> float:
 
 
 def correct_rows(annotations: xr.Dataset, labels: SureLabels, truth: Any) -> Flags:
-    """Return which rows have the true label, given known labels of all items."""
+    """Return whether each row has the true label, from known labels of all items."""
     if labels.lists is not None:
         raise ArgumentError(
             "truth",

@@ -1,9 +1,10 @@
 """Concordance and weighted reliability as functions of sums over items.
 
-With fixed chance, the agreement of each pair of annotators (or of all pairs) is a sum over items.
-If chance is the frequency of labels, it depends on the weights, and so does the agreement of each
-pair of labels. Accuracies by item differ within a pair of annotators. In these two cases the sums
-are the weights themselves, and the agreement of all pairs is computed for each set of weights.
+If chance is fixed, the agreement of each pair of annotators (or of all pairs) is a sum over items.
+There are two exceptions. If chance is the frequency of labels, it depends on the weights, and so
+does the agreement of each pair of labels. If accuracies are by item, they differ between the items
+of a pair of annotators. In both cases the sums are the weights themselves, and the agreement of all
+pairs is computed for each set of weights.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from dissensus.kernels.reliability import (
     right_by_item,
     right_under_weights,
 )
+from dissensus.kernels.statements import pair_blocks
 from dissensus.kernels.types import Flags, Floats, Ints, Names
-from dissensus.kernels.voices import pair_blocks
 from dissensus.statistics._accuracies import Accuracies
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._reliability import ONE_FOR_ALL, Genuine, SureLabels
@@ -41,16 +42,16 @@ CONTRADICTION: Final = (
     "below 1"
 )
 NO_ERRORS: Final = "the label space has only one label, and no label can be wrong"
-ALONE: Final = "fewer than two annotators"
-NEVER_MET: Final = "no item has labels of both annotators"
+ONE_ANNOTATOR: Final = "fewer than two annotators"
+NO_COMMON_ITEM: Final = "no item has labels of both annotators"
 FEWER: Final = "Pass the annotations of fewer annotators or items"
 
 CELLS: Final = 50_000_000
 """Maximum size of a result by pair: 0.4 gigabytes, and as much again while computing it."""
 
 Total = Callable[[Floats, Ints, Ints], Floats]
-"""Function of totals (set of weights, sum), and for each of n results the set of weights and the
-draw of accuracies. Returns sums (n), or sums for each pair of annotators (n, pair)."""
+"""Takes totals (set of weights, sum), and for each of n results its set of weights and its draw of
+accuracies. Returns sums (n), or sums for each pair of annotators (n, pair)."""
 Kernel = Callable[..., Floats]
 """A function like `right_under_weights`."""
 
@@ -71,19 +72,19 @@ class Reliability:
 
     @property
     def reason(self) -> str:
-        """The reason that values with pairs may be undefined."""
+        """The reason if a value with pairs is undefined."""
         return NO_ERRORS if np.isnan(self.errors) else CONTRADICTION
 
     def common(self) -> Floats | None:
-        """Return the probability that two are right (draw), if all accuracies are equal."""
+        """Return the probability (draw) that two annotators are right, if accuracies are equal."""
         if not self.accuracy.common:
             return None
         each = self.accuracy.values[:, 0]
         return both_right(each, each, self.errors)
 
     def pairs(self, hint: str = ONE_FOR_ALL) -> Pairs:
-        """List the pairs of rows that agree, corrected for chance unless it depends on weights."""
-        return self.genuine.pairs(self.among, meant=not self.genuine.chance.varies, hint=hint)
+        """List the pairs of rows that agree; corrected for chance, unless chance has weights."""
+        return self.genuine.pairs(self.among, not_guessed=not self.genuine.chance.varies, hint=hint)
 
 
 def by_item(reliability: Reliability, items: Names) -> xr.DataArray:
@@ -92,13 +93,13 @@ def by_item(reliability: Reliability, items: Names) -> xr.DataArray:
     if common is not None:
         values = common[:, None] * reliability.genuine.concordance(reliability.among)
     else:
-        pairs = reliability.genuine.pairs(reliability.among, meant=True)
+        pairs = reliability.genuine.pairs(reliability.among, not_guessed=True)
         accuracy = reliability.accuracy
         values = right_by_item(*pairs, accuracy.values, accuracy.cell, reliability.errors)
     undefined = Undefined()
     values = undefined.where(np.isnan(values), np.nan_to_num(values), reliability.reason)
-    alone = np.broadcast_to(reliability.genuine.paired == 0, values.shape)
-    values = undefined.where(alone, values, ALONE)
+    unpaired = np.broadcast_to(reliability.genuine.paired == 0, values.shape)
+    values = undefined.where(unpaired, values, ONE_ANNOTATOR)
     undefined.warn(reliability.name)
     coords = reliability.accuracy.coords
     return xr.DataArray(
@@ -119,29 +120,29 @@ class Prepared:
     parts: tuple[Matrix, ...]
     total: Total
     reason: str
-    """Why a divisor may be 0."""
+    """The reason if a divisor is 0."""
     lay_out: Callable[[Floats], Floats]
     """Returns quotients with the dims of the result."""
     dims: tuple[str, ...] = ()
     coords: Mapping[str, Names] = field(default_factory=dict)
     pair_names: Names | None = None
     spread: Callable[[Floats], Floats] = lambda sums: sums
-    """Returns the sums with a 0 for each pair of annotators without a common item."""
+    """Returns values of all pairs of annotators: 0 for pairs without a common item."""
 
 
 def sums_of(reliability: Reliability, annotations: xr.Dataset, *, per_pair: bool) -> Sums:
     """Prepare the mean over all pairs of annotators, or over the items of each pair."""
-    made = _by_pair(reliability, annotations) if per_pair else _together(reliability)
+    prepared = _by_pair(reliability, annotations) if per_pair else _together(reliability)
     coords, shape = reliability.accuracy.coords, reliability.accuracy.shape
-    dims = (*coords, *made.dims)
-    n, width = len(reliability.accuracy.values), made.below.shape[1]
+    dims = (*coords, *prepared.dims)
+    n, width = len(reliability.accuracy.values), prepared.below.shape[1]
 
     def value(totals: Floats, of_set: Ints, draw: Ints, undefined: Undefined) -> Floats:
-        sums = made.spread(made.total(totals[:, width:], of_set, draw))
+        sums = prepared.spread(prepared.total(totals[:, width:], of_set, draw))
         unsound = np.isnan(sums)
-        below = made.spread(totals[of_set, :width])
-        values = undefined.divide(np.nan_to_num(sums), below, made.reason)
-        return made.lay_out(undefined.where(unsound, values, reliability.reason))
+        below = prepared.spread(totals[of_set, :width])
+        values = undefined.divide(np.nan_to_num(sums), below, prepared.reason)
+        return prepared.lay_out(undefined.where(unsound, values, reliability.reason))
 
     def finish(totals: Floats, undefined: Undefined) -> Floats:
         of_set, draw = np.divmod(np.arange(len(totals) * n), n)
@@ -166,14 +167,14 @@ def sums_of(reliability: Reliability, annotations: xr.Dataset, *, per_pair: bool
 
     return Sums(
         reliability.name,
-        (made.below, *made.parts),
+        (prepared.below, *prepared.parts),
         finish,
         annotations[ITEM].to_numpy(),
         {reliability.name: dims} if dims else {},
-        {**coords, **made.coords},
+        {**coords, **prepared.coords},
         reliability.attrs,
-        bearing=made.below,
-        value_names=made.pair_names,
+        bearing=prepared.below,
+        value_names=prepared.pair_names,
         one_of_draws=one_of_draws if coords else None,
     )
 
@@ -184,14 +185,14 @@ def _needs_weights(reliability: Reliability) -> bool:
     return reliability.genuine.chance.varies or not (accuracy.by_annotator or accuracy.common)
 
 
-def _anew(
+def _by_weights(
     reliability: Reliability, pairs: Pairs, kernel: Kernel
 ) -> tuple[tuple[Matrix, ...], Total]:
     """Use the weights of items as the sums; all pairs are computed for each set of weights."""
     chance, labels = reliability.genuine.chance, reliability.genuine.labels
     accuracy = reliability.accuracy
     confidence = labels.confidence if chance.varies else np.ones(len(labels.code))
-    n_items, n_labels = len(labels.rows.voices), labels.n_labels
+    n_items, n_labels = len(labels.rows.n_annotators), labels.n_labels
     parts: tuple[Matrix, ...] = (sparse.eye_array(n_items, format="csr"),)
     if chance.varies:
         cells = (labels.rows.share, (labels.item, labels.code))
@@ -227,7 +228,7 @@ def _anew(
 def _together(reliability: Reliability) -> Prepared:
     genuine = reliability.genuine
     if _needs_weights(reliability):
-        parts, total = _anew(reliability, reliability.pairs(), right_under_weights)
+        parts, total = _by_weights(reliability, reliability.pairs(), right_under_weights)
     elif reliability.accuracy.common:
         parts, total = _in_common(reliability)
     else:
@@ -261,7 +262,7 @@ def _by_annotators(reliability: Reliability) -> tuple[tuple[Matrix, ...], Total]
         labels.annotator[pairs.left] * n + labels.annotator[pairs.right], return_inverse=True
     )
     left, right = np.divmod(key, n)
-    shape = (len(labels.rows.voices), len(key))
+    shape = (len(labels.rows.n_annotators), len(key))
     agreed = sparse.csr_array((pairs.amount, (labels.item[pairs.left], column)), shape=shape)
 
     def total(totals: Floats, of_set: Ints, draw: Ints) -> Floats:
@@ -288,30 +289,32 @@ def _by_pair(reliability: Reliability, annotations: xr.Dataset) -> Prepared:
             hint="Thin the draws, or pass the annotations of fewer annotators",
         )
     labels = reliability.genuine.labels
-    met = _met(labels, n)
+    common_pairs = _common_pairs(labels, n)
     pairs = reliability.pairs(FEWER)
-    # Each pair of rows counts as if it were a separate item.
+    # Undo the division by the item's number of pairs: each pair of annotators has its own mean.
     pairs = pairs._replace(amount=pairs.amount * labels.pairs[labels.item[pairs.left]])
-    column = met.column(labels, pairs)
+    column = common_pairs.column(labels, pairs)
     if _needs_weights(reliability):
-        kernel = partial(right_under_weights, column=column, n_columns=len(met.key))
-        parts, total = _anew(reliability, pairs, kernel)
+        kernel = partial(right_under_weights, column=column, n_columns=len(common_pairs.key))
+        parts, total = _by_weights(reliability, pairs, kernel)
     else:
-        parts, total = _sums_by_pair(reliability, met, pairs, column)
+        parts, total = _sums_by_pair(reliability, common_pairs, pairs, column)
     return Prepared(
-        met.together,
+        common_pairs.together,
         parts,
         total,
-        NEVER_MET,
-        lay_out=met.lay_out,
+        NO_COMMON_ITEM,
+        lay_out=common_pairs.lay_out,
         dims=(ANNOTATOR, other(ANNOTATOR)),
         coords={ANNOTATOR: names, other(ANNOTATOR): names},
-        pair_names=np.array([f"{a} and {b}" for a, b in names[np.stack(met.annotators, axis=1)]]),
-        spread=met.spread,
+        pair_names=np.array(
+            [f"{a} and {b}" for a, b in names[np.stack(common_pairs.annotators, axis=1)]]
+        ),
+        spread=common_pairs.spread,
     )
 
 
-class _Met(NamedTuple):
+class _CommonPairs(NamedTuple):
     """Pairs of annotators who labelled the same item."""
 
     n: int
@@ -328,12 +331,12 @@ class _Met(NamedTuple):
         return first, second
 
     def column(self, labels: SureLabels, pairs: Pairs) -> Ints:
-        """Return the place of each pair of rows among the pairs of annotators."""
+        """Return the place of the annotators of each pair of rows in `key`."""
         key = labels.annotator[pairs.left] * self.n + labels.annotator[pairs.right]
         return np.searchsorted(self.key, key).astype(np.int64)
 
     def spread(self, values: Floats) -> Floats:
-        """Return values of all pairs, 0 without a common item: (n, first before second)."""
+        """Return values (n, pair) of all pairs of annotators, 0 without a common item."""
         square = np.zeros((len(values), self.n * self.n))
         square[:, self.key] = values
         first, second = np.triu_indices(self.n, 1)
@@ -347,7 +350,7 @@ class _Met(NamedTuple):
         return square
 
 
-def _met(labels: SureLabels, n: int) -> _Met:
+def _common_pairs(labels: SureLabels, n: int) -> _CommonPairs:
     if labels.pairs.sum() > MOST:
         raise AnnotationError(
             "annotations",
@@ -356,7 +359,7 @@ def _met(labels: SureLabels, n: int) -> _Met:
             found=f"{int(labels.pairs.sum()):,}",
             hint=FEWER,
         )
-    # With repeated labels, use the first row of each annotator of an item.
+    # If labels are repeated, use the first row of each annotator of an item.
     first = np.r_[True, labels.rows.own[:-1] == np.arange(1, len(labels.code))]
     keys: list[Ints] = [np.zeros(0, dtype=np.int64)]
     items: list[Ints] = [np.zeros(0, dtype=np.int64)]
@@ -365,24 +368,24 @@ def _met(labels: SureLabels, n: int) -> _Met:
         keys.append(labels.annotator[left[once]] * n + labels.annotator[right[once]])
         items.append(labels.item[left[once]])
     key, column = np.unique(np.concatenate(keys), return_inverse=True)
-    together = indicator(np.concatenate(items), column, (len(labels.rows.voices), len(key)))
-    return _Met(n, key, together)
+    together = indicator(np.concatenate(items), column, (len(labels.rows.n_annotators), len(key)))
+    return _CommonPairs(n, key, together)
 
 
 def _sums_by_pair(
-    reliability: Reliability, met: _Met, pairs: Pairs, column: Ints
+    reliability: Reliability, common_pairs: _CommonPairs, pairs: Pairs, column: Ints
 ) -> tuple[tuple[Matrix, ...], Total]:
     """Sum the agreement of each pair of annotators."""
     item = reliability.genuine.labels.item[pairs.left]
-    agreed = sparse.csr_array((pairs.amount, (item, column)), shape=met.together.shape)
-    n_pairs, accuracy = len(met.key), reliability.accuracy
+    agreed = sparse.csr_array((pairs.amount, (item, column)), shape=common_pairs.together.shape)
+    n_pairs, accuracy = len(common_pairs.key), reliability.accuracy
 
     def total(totals: Floats, of_set: Ints, draw: Ints) -> Floats:
         amount = totals[of_set, :n_pairs]
         values = accuracy.under(totals[:, n_pairs:])
         if values.shape[1] == 1:  # one accuracy for all annotators
-            values = np.broadcast_to(values, (len(values), met.n))
-        first, second = (values[:, each].ravel() for each in met.annotators)
+            values = np.broadcast_to(values, (len(values), common_pairs.n))
+        first, second = (values[:, each].ravel() for each in common_pairs.annotators)
         right = both_right(first, second, reliability.errors).reshape(len(values), n_pairs)
         both = right[of_set if accuracy.sums else draw]
         # `both` is NaN for accuracies of 0 and 1, which must not affect pairs that never agree.

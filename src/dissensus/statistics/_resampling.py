@@ -36,14 +36,14 @@ _FEW: Final = 64
 _SAME: Final[ContextVar[bool]] = ContextVar("same weights", default=False)
 """See `same_weights`."""
 _SMALLEST: Final = 1e-300
-"""Dividing by a smaller number could overflow."""
+"""Division by a smaller number could overflow."""
 
 
 @contextmanager
 def same_weights() -> Iterator[None]:
-    """Let weights depend only on the seed and on the numbers of units and draws.
+    """Make weights depend only on the seed and on the numbers of units and draws.
 
-    Otherwise equal units are merged, and draws are made in blocks that depend on the statistic.
+    Outside this context equal units are merged, and the size of blocks depends on the statistic.
     """
     token = _SAME.set(True)
     try:
@@ -64,9 +64,9 @@ def over_units(sums: Sums, unit: Ints, n_units: int) -> Sums:
 def patterns(parts: tuple[Matrix, ...]) -> tuple[Ints, Ints]:
     """Return the first unit of each pattern of sums, and the number of units with the pattern.
 
-    Dirichlet weights of units with equal sums add up to a Dirichlet weight: one Gamma variate with
-    the number of units as its shape replaces them, exactly. Two random projections identify the
-    patterns.
+    Dirichlet weights of units with equal sums add up to one Dirichlet weight. So they are replaced,
+    exactly, by one gamma variate whose shape is the number of units. Two random projections
+    identify the patterns.
     """
     rng = np.random.default_rng(20_05)
     key = np.zeros((parts[0].shape[0], 2))
@@ -80,9 +80,9 @@ def patterns(parts: tuple[Matrix, ...]) -> tuple[Ints, Ints]:
 
 
 def _scale(part: Any) -> Floats:
-    """Return the largest absolute value of each sum: a small sum would be lost beside a large one.
+    """Return the largest absolute value of each sum, by which sums are divided.
 
-    A root mean square in its place could overflow.
+    Otherwise small sums would be lost in rounding. A root mean square could overflow.
     """
     largest = abs(part).max(axis=0)
     dense = largest if isinstance(part, np.ndarray) else largest.toarray().ravel()
@@ -104,11 +104,11 @@ def replicated(sums: Sums, rng: np.random.Generator, draws: int) -> Iterator[Flo
     widest = max(len(size), columns)
     jobs = rng.spawn(-(-draws // max(1, min(draws, CELLS // widest))))
     share = np.diff(np.linspace(0, draws, len(jobs) + 1).astype(np.int64))
-    # One random stream for each block: draws do not depend on the number of threads.
+    # Each block has its own random stream, so that draws do not depend on the number of threads.
     work = partial(_totals, parts=parts, size=size)
     with ThreadPoolExecutor() as threads:
-        for some in batched(zip(jobs, share.tolist(), strict=True), _AHEAD):
-            yield from threads.map(work, *zip(*some, strict=True))
+        for batch in batched(zip(jobs, share.tolist(), strict=True), _AHEAD):
+            yield from threads.map(work, *zip(*batch, strict=True))
 
 
 def _totals(rng: np.random.Generator, draws: int, parts: tuple[Matrix, ...], size: Ints) -> Floats:
@@ -127,7 +127,7 @@ def _totals(rng: np.random.Generator, draws: int, parts: tuple[Matrix, ...], siz
 
 
 def _side_by_side(parts: tuple[Matrix, ...]) -> tuple[Matrix, ...]:
-    """Concatenate adjacent arrays, to reduce the number of matrix products."""
+    """Concatenate adjacent arrays to reduce the number of matrix products."""
     out: list[Matrix] = []
     for part in parts:
         if not isinstance(part, np.ndarray):
@@ -156,7 +156,7 @@ class Units(NamedTuple):
     """The units that were sampled."""
 
     of_item: Ints
-    """(item): the number of its unit."""
+    """(item): the code of its unit."""
     n: int
     plural: str
     """"items" or "clusters"."""
@@ -172,7 +172,7 @@ class Units(NamedTuple):
 
     @property
     def too_few(self) -> str:
-        """The consequence of few units. For clusters no model is named: none has such effects."""
+        """The consequence of few units. No model has effects of clusters, so none is suggested."""
         other = ", or fit a model" if self.plural == "items" else ""
         return (
             "the intervals of the bootstrap are too narrow. Use them as a lower bound of the "
@@ -226,7 +226,7 @@ def warn_of_few(name: str, bears: Flags, units: Units) -> bool:
     """Warn if a statistic depends on few units, and return whether they are few.
 
     ``bears`` (item) marks the items on which the statistic depends. If there are none, the
-    statistic is undefined, and there is another warning.
+    statistic is undefined, and another function warns of this.
     """
     n = len(np.unique(units.of_item[bears]))
     if n >= FEW_UNITS:
@@ -242,7 +242,7 @@ def warn_of_few(name: str, bears: Flags, units: Units) -> bool:
 
 
 def warn_of_few_each(sums: Sums, units: Units) -> None:
-    """Warn of values that depend on few units, by name, if other values depend on more."""
+    """Warn of the values of a statistic that depend on few units, with their names."""
     if sums.bearing is None or not sums.dims:
         return
     dim = next(dims[-1] for dims in sums.dims.values())

@@ -29,27 +29,27 @@ def of_sets(rows: Grouped, annotations: xr.Dataset, name: str) -> Disagreement:
     number, size = member.astype(np.float64), member.sum(axis=1).astype(np.float64)
     n = len(member)
     shares = label_shares(rows, codes, n)
-    pairs = label_pairs(rows, shares, codes, n, np.ones(len(rows.voices)))
+    pairs = label_pairs(rows, shares, codes, n, np.ones(len(rows.n_annotators)))
     cell, place = np.unique(pairs.cell, return_inverse=True)
     amount = pairs.amount * _of_pairs(member, size, cell, name)[place]
-    item = np.repeat(np.arange(len(rows.voices)), np.diff(pairs.start))
-    within = np.bincount(item, amount, len(rows.voices))
-    own = np.bincount(item, np.maximum(-amount, 0.0), len(rows.voices))
+    item = np.repeat(np.arange(len(rows.n_annotators)), np.diff(pairs.start))
+    within = np.bincount(item, amount, len(rows.n_annotators))
+    own = np.bincount(item, np.maximum(-amount, 0.0), len(rows.n_annotators))
     step = max(1, _ENTRIES // n)
 
     def cross(left: Floats, right: Floats) -> Floats:
         out = np.zeros(np.broadcast_shapes(left.shape[:-1], right.shape[:-1]))
         for start in range(0, n, step):
             part = slice(start, start + step)
-            apart = distance_of_sets(number[part] @ number.T, size[part, None], size, name)
-            out = out + ((right @ apart.T) * left[..., part]).sum(axis=-1)
+            distance = distance_of_sets(number[part] @ number.T, size[part, None], size, name)
+            out = out + ((right @ distance.T) * left[..., part]).sum(axis=-1)
         return np.asarray(out)
 
     return Disagreement(within, own, shares_matrix(shares, n), cross)
 
 
 def _of_pairs(member: Flags, size: Floats, cell: Ints, name: str) -> Floats:
-    """Return the distances of some pairs of answers."""
+    """Return the distances of the pairs of answers in ``cell``."""
     left, right = np.divmod(cell, len(member))
     out = np.empty(len(cell))
     step = max(1, _ENTRIES // member.shape[1])

@@ -1,8 +1,8 @@
 """A statistic as a function of sums over items.
 
-A statistic is prepared once, as a matrix (item, sum) and a function of the totals of the columns.
-To apply weights over items is then one matrix product, for one set of weights or for the thousands
-of `bayesian_bootstrap`.
+A statistic is prepared once, as a matrix (item, sum) and a function of the totals of its columns.
+Weights over items are then applied by one matrix product, both for one set of weights and for the
+thousands of sets of `bayesian_bootstrap`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dissensus.kernels.types import Flags, Floats, Names
 
 
 class Undefined:
-    """Counts the undefined values of a computation by reason, for one warning at the end."""
+    """Counts of undefined values by reason, for one warning at the end of a computation."""
 
     def __init__(self) -> None:
         self._count: dict[str, int] = {}
@@ -43,7 +43,7 @@ class Undefined:
         return self.where(bad, np.where(bad, 0.0, above) / np.where(bad, 1.0, below), reason)
 
     def message(self, name: str, unit: str = "values") -> str:
-        """Return the number of undefined values, and the reason; empty if all are defined."""
+        """Return a text with reasons and numbers of undefined values; empty if all are defined."""
         parts = []
         for reason, count in self._count.items():
             total = self._total[reason]
@@ -85,17 +85,18 @@ class Sums:
     better: str = "higher"
     """"higher" or "lower"."""
     bearing: Matrix | None = None
-    """(item, value along the last dim): not zero where a value depends on an item; one column for a
-    statistic without dims. None: all values depend on every item with a nonzero sum."""
+    """(item, value along the last dim): not zero where a value depends on an item. A statistic
+    without dims has one column. None: all values depend on every item with a nonzero sum."""
     value_names: Names | None = None
-    """(value): the names of the columns of ``bearing``, if these are not the last dim's."""
+    """(value): the names of the columns of ``bearing``, if they differ from the last dim's."""
     one_of_draws: Callable[[Floats, Iterable[Floats], np.random.Generator], Finish] | None = None
-    """For statistics that have draws themselves: returns the `Finish` that uses one draw for each
-    set of weights, from the totals of the data and the blocks of totals that will be finished."""
+    """For statistics that have draws themselves. Takes the totals of the data, the blocks of totals
+    of all sets of weights, and a generator. Returns the `Finish` that uses one draw of the
+    statistic for each set of weights."""
 
     @property
     def bears(self) -> Flags:
-        """(item): whether the statistic depends on the item at all."""
+        """(item): whether any value of the statistic depends on the item."""
         out = np.zeros(len(self.items), dtype=bool)
         for part in self.parts if self.bearing is None else (self.bearing,):
             if isinstance(part, np.ndarray):
@@ -160,8 +161,8 @@ def counts_of(weights: Floats) -> Floats:
     """Return the weight of each item.
 
     Whole numbers are counts. Other weights are relative: they are scaled to a mean of 1 over the
-    items of positive weight, since the n - 1 of Krippendorff's alpha needs a count. Whole numbers
-    that are too large to be exact as floats are scaled too.
+    items of positive weight, since the factor n - 1 in Krippendorff's alpha requires counts. Whole
+    numbers whose sum is too large to be exact as a float are scaled too.
 
     Examples
     --------

@@ -33,7 +33,7 @@ def prior_counts(prior: Any) -> tuple[float, float]:
 
 
 def labels_only(annotations: xr.Dataset) -> xr.Dataset:
-    """Return annotations that are labels, or raise: other annotations are not right or wrong."""
+    """Return annotations that are labels, or raise, since others are neither right nor wrong."""
     if annotations.attrs["kind"] in ("nominal", "ordinal"):
         return annotations
     raise AnnotationError(
@@ -59,7 +59,7 @@ class TrueLabels(NamedTuple):
         return bool(self.coords)
 
     def number_of_draws(self, draws: Any) -> int:
-        """Return the number of draws: that of the true labels, if these are draws."""
+        """Return the number of draws, which is that of the true labels if these are draws."""
         if not self.drawn:
             return DRAWS if draws is None else whole("draws", draws, 1)
         if draws is not None:
@@ -86,18 +86,18 @@ class TrueLabels(NamedTuple):
         )
 
 
-def posterior_of(given: Any, name: str) -> xr.Dataset | None:
+def posterior_of(fit: Any, name: str) -> xr.Dataset | None:
     """Return the posterior of a fit, a posterior itself, or None for anything else."""
-    if isinstance(given, xr.DataTree):
-        if "posterior" not in given.children:
+    if isinstance(fit, xr.DataTree):
+        if "posterior" not in fit.children:
             raise ArgumentError(
                 name,
                 expected="known labels, or a fit with a posterior",
-                found=f"a DataTree with groups {shown(list(given.children))}",
+                found=f"a DataTree with groups {shown(list(fit.children))}",
             )
-        return given["posterior"].to_dataset()
-    if isinstance(given, xr.Dataset) and set(SAMPLE) <= set(given.dims):
-        return given
+        return fit["posterior"].to_dataset()
+    if isinstance(fit, xr.Dataset) and set(SAMPLE) <= set(fit.dims):
+        return fit
     return None
 
 
@@ -113,10 +113,10 @@ def true_labels(
 ) -> TrueLabels:  # fmt: skip
     """Return known labels, or draw a label of each item from each draw of a fit.
 
-    With ``systems``, items that annotators did not label are needed too.
+    With ``systems``, the truth of items that annotators did not label is needed too.
 
     The ``truth`` of a fit is the probability of each label given the rest of a draw. True labels
-    are drawn with this probability, to keep the uncertainty.
+    are drawn with this probability, so that their uncertainty is included.
     """
     arguments.one_of("on_missing", on_missing, ("raise", "drop"))
     posterior = posterior_of(truth, "truth")
@@ -186,12 +186,12 @@ def place_of(array: xr.DataArray, dim: str, names: Names) -> Ints:
         raise ArgumentError(
             "truth",
             expected=f"a fit of the {dim}s of the annotations",
-            found=f"none of {shown(list(names[place < 0]))}",
+            found=f"a fit without {shown(list(names[place < 0]))}",
         )
     return place
 
 
 def fit_name(posterior: xr.Dataset) -> str:
-    """Return a description of the source of draws."""
+    """Return a description of the fit that draws are from."""
     model = posterior.attrs.get("model")
     return f"draws of {model}" if model else "draws of a fit"

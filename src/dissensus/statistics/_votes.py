@@ -1,4 +1,4 @@
-"""Votes of annotators: how often an annotator, or a system, gives the majority label."""
+"""Agreement of annotators and systems with the majority label, and naive accuracy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus import arguments
-from dissensus.data.alignment import said_by_systems, systems_of
+from dissensus.data.alignment import labels_by_systems, systems_of
 from dissensus.data.rows import ranking_code
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, SYSTEM
 from dissensus.errors import ArgumentError
@@ -67,12 +67,13 @@ def leave_one_out_agreement(
     Notes
     -----
     This is agreement without a model, for comparison with `annotation_certainty`, item by item. In
-    the source their correlation is .85; in the first 600 cases of the source it is .85 with
-    `models.inverse_rank` at reliability 20, and .82 with `models.plackett_luce` at 3. Agreement by
-    chance is included, and the value is higher for long lists. With two annotators and single
-    labels it equals `percent_agreement`; with more annotators it is usually higher, since a
-    majority vote varies less than one annotator: do not compare studies with different numbers of
-    annotators.
+    the source their correlation is .85. In the first 600 cases of the source it is .85 with
+    `models.inverse_rank` and ``reliability=20``, and .82 with `models.plackett_luce` and
+    ``reliability=3``. The value includes agreement by chance, and is higher for long rankings.
+
+    With two annotators and single labels the value is equal to `percent_agreement`. With more
+    annotators it is usually higher, since a majority vote varies less than the labels of one
+    annotator: do not compare studies with different numbers of annotators.
 
     Source: Stutz et al. (2023), appendix D. The text has no rule for ties; the published code
     (google-deepmind/uncertain_ground_truth, ``agreement.py``) has ``ties="any"``.
@@ -94,8 +95,8 @@ def leave_one_out_agreement(
     attrs = {"ties": str(ties)}
     if per_item:
         undefined = Undefined()
-        alone = np.isnan(agreement)
-        undefined.where(alone, np.nan_to_num(agreement), "fewer than two annotators")
+        unpaired = np.isnan(agreement)
+        undefined.where(unpaired, np.nan_to_num(agreement), "fewer than two annotators")
         undefined.warn(NAME)
         attrs = {"better": "higher"} | attrs
         return xr.DataArray(agreement, dims=ITEM, coords={ITEM: items}, name=NAME, attrs=attrs)
@@ -103,7 +104,7 @@ def leave_one_out_agreement(
     def finish(totals: Floats, undefined: Undefined) -> Floats:
         return undefined.divide(totals[:, 1], totals[:, 0], NO_PAIRS)
 
-    parts = ((rows.voices >= 2).astype(np.float64), np.nan_to_num(agreement))
+    parts = ((rows.n_annotators >= 2).astype(np.float64), np.nan_to_num(agreement))
     return Sums(NAME, parts, finish, items, attrs=attrs).value(weights)
 
 
@@ -130,7 +131,7 @@ def by_annotator(annotations: xr.Dataset) -> xr.DataArray:
 
 
 def credit_by_statement(annotations: xr.Dataset) -> tuple[Ints, Ints, Floats]:
-    """Return item, annotator and credit, for each annotator of an item that has others.
+    """Return item, annotator and credit, for each annotator of each item with two or more.
 
     The credit is 1/n for giving one of the n tied majority labels of the others, and else 0.
     """
@@ -144,7 +145,7 @@ def credit_by_statement(annotations: xr.Dataset) -> tuple[Ints, Ints, Floats]:
 
 
 def _labels(annotations: xr.Dataset, rows: Grouped) -> tuple[Grouped, Floats, Ints, int]:
-    """Return the rows, the votes of each row, its label, and the number of labels."""
+    """Return the rows, the votes and the label of each row, and the number of labels."""
     codes = annotations["label_code"].to_numpy()
     return rows, _votes(annotations, rows), codes, annotations.sizes[LABEL]
 
@@ -179,7 +180,7 @@ def naive_accuracy(
 
     .. math:: \frac{1}{I} \sum_i \frac{1}{A_i} \sum_r [y_{ir} = m_i]
 
-    for system m on the :math:`I` annotated items. This is the expectation over random annotators.
+    for system m, over the :math:`I` annotated items: the expectation over random annotators.
 
     Parameters
     ----------
@@ -202,8 +203,8 @@ def naive_accuracy(
 
     Notes
     -----
-    The accuracy of systems is underestimated: even a system that is always right is counted as
-    wrong wherever an annotator errs, and one label per item does not show how often this happens.
+    The accuracy of systems is underestimated: even a system that is always right counts as wrong
+    where the annotator errs, and one label per item does not show how often annotators err.
     Systems are ranked correctly if their errors are independent of the annotators' errors. To judge
     whether a system is as good as an annotator, use `discrepancy_ratio` and
     `advantage_probability`.
@@ -242,11 +243,11 @@ def _accuracy(
     rows = rows_of(annotations)
     codes, labels = labels_of(annotations)
     systems = systems_of(annotations, predictions, on_missing)
-    predicted = said_by_systems(systems, labels)
+    predicted = labels_by_systems(systems, labels)
     votes = label_shares(rows, codes, len(labels))
-    share = credit(votes, rows.voices)
+    share = credit(votes, rows.n_annotators)
     values = amounts_at(votes.start, votes.label, share, predicted, len(labels))
-    judged = (systems.present & (rows.voices > 0)).astype(np.float64)
+    judged = (systems.present & (rows.n_annotators > 0)).astype(np.float64)
 
     def finish(totals: Floats, undefined: Undefined) -> Floats:
         no_item = "no item has a label and a prediction"
@@ -268,8 +269,8 @@ def majority_vote_accuracy(
     .. math:: \frac{1}{I} \sum_i \frac{[m_i \in T_i]}{|T_i|}, \qquad
         T_i = \arg\max_k \sum_r [y_{ir} = k]
 
-    for system m on the :math:`I` annotated items. Predicting one of n tied labels counts 1/n, the
-    mean over random breaks of the tie.
+    for system m, over the :math:`I` annotated items. Predicting one of n tied labels counts 1/n,
+    the mean over random breaks of the tie.
 
     Parameters
     ----------
@@ -288,9 +289,10 @@ def majority_vote_accuracy(
     Notes
     -----
     A vote has less noise with more annotators: do not compare values from studies with different
-    numbers of annotators. The size of the majority is ignored: a vote of 3 to 2 counts like 5 to 0,
-    unlike in `top_k_accuracy`, which uses draws of a plausibility. To judge whether a system is as
-    good as an annotator, use `discrepancy_ratio` and `advantage_probability`.
+    numbers of annotators. The size of the majority is ignored: a vote of 3 to 2 counts like a vote
+    of 5 to 0. `top_k_accuracy`, which uses draws of a plausibility, depends on this size. To judge
+    whether a system is as good as an annotator, use `discrepancy_ratio` and
+    `advantage_probability`.
 
     Source: Lovchinsky et al. (2020), section 4.1.2, which has no rule for ties.
 

@@ -70,9 +70,9 @@ def test_standard_deviations_and_correlations(n_pools, own_residual, name):
             want.append(log_density(one) + at * is_sd)
             found.append(density_of(one, sums, room, at, MOVED[name], *place))
             if n_pools == 1:
-                short = kernel.marginal_of_one(one.data, sums, one.par, one.priors, room)
+                short = kernel.marginal_of_one_pool(one.data, sums, one.par, one.priors, room)
                 priors = (one.priors.sd_item, one.priors.sd)
-                alone = kernel._log_density_of_one(at, MOVED[name], *priors, *short)
+                alone = kernel._log_density_of_one_pool(at, MOVED[name], *priors, *short)
                 assert alone == pytest.approx(found[-1], rel=1e-10)
         np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-8, atol=1e-8)
         numbers[place] = numbers[place[::-1]] = was
@@ -107,7 +107,7 @@ def test_means_and_effects_are_drawn_together(n_pools, own_residual):
     sums, room = prepared(one)
     mean, covariance = posterior(one)
     state, draws = started(np.uint64(1)), np.empty((n, len(mean)))
-    which = "_of_one" if n_pools == 1 else ""
+    which = "_of_one_pool" if n_pools == 1 else ""
     given = getattr(kernel, f"marginal{which}")(one.data, sums, one.par, one.priors, room)
     getattr(kernel, f"_log_marginal{which}")(*given)
     for k in range(n):

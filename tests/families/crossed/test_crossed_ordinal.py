@@ -162,7 +162,7 @@ def test_cutpoints_and_spreads_follow_their_density():
     for sweep in range(12_100):
         for often in (0, 1):
             args = (one.data, one.par, one.priors, sweep < 50, loose_of(one), boundary, slopes)
-            moved[often] += kernel.move_cutpoints(state, *args, often=float(often))
+            moved[often] += kernel.move_cutpoints(state, *args, probability=float(often))
         if sweep >= 100 and sweep % 4 == 0:
             draws.append(free(one, 0, since))
     assert (moved > 0.4 * 12_100).all()
@@ -209,7 +209,7 @@ def test_a_loose_gap_moves_along_its_density(n_pools, change):
             was, found, want = np.append(one.par.mu, one.par.gap[g]), [], []
             for x in (-2.0, 0.1, 1.0):
                 moved = (one.par.mu, one.par.gap, was)
-                found.append(kernel._of_gap(x, g, upper, True, *given, *moved))
+                found.append(kernel._log_gap_density(x, g, upper, True, *given, *moved))
                 want.append(log_density(one, 0, free(one, 0)))
                 stay = slice(0, g + 1) if upper else slice(g + 1, None)
                 for p in range(n_pools):
@@ -258,7 +258,7 @@ def test_spreads_move_one_pool_at_a_time():
     ratios = one.par.item / one.par.sd_item[one.data.cell_pool]
     for sweep in range(2_000):
         args = (one.data, one.par, one.priors, sweep < 100, loose_of(one), boundary, slopes)
-        moved = kernel.move_cutpoints(state, *args, often=1.0)
+        moved = kernel.move_cutpoints(state, *args, probability=1.0)
         places = np.flatnonzero(one.par.sd_item != since)
         assert len(places) == int(moved)
         times[places] += 1
@@ -331,7 +331,7 @@ def test_the_density_along_the_way(n_pools):
     assert square == pytest.approx(((par.latent - one.eta) ** 2).sum())
     found, want = [], []
     for x in (-1.0, -0.2, 0.0, 0.5):
-        found.append(kernel._of_stretch(x, square, n_labels, *stretched_with(one)))
+        found.append(kernel._log_stretch_density(x, square, n_labels, *stretched_with(one)))
         want.append(log_joint(stretched(one, np.exp(x))) + n * x)
     np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-9)
 
@@ -344,8 +344,8 @@ def test_the_density_along_the_way_counts_coefficients_too():
         priors=one.priors._replace(coefficient=prior),
     )  # fmt: skip
     found = [
-        kernel._of_stretch(0.3, 3.0, 10.0, *stretched_with(each))
-        - kernel._of_stretch(0.0, 3.0, 10.0, *stretched_with(each))
+        kernel._log_stretch_density(0.3, 3.0, 10.0, *stretched_with(each))
+        - kernel._log_stretch_density(0.0, 3.0, 10.0, *stretched_with(each))
         for each in (more, one)
     ]
     density = stats.norm(prior[:, 0], prior[:, 1]).logpdf
@@ -356,10 +356,10 @@ def test_the_density_along_the_way_counts_coefficients_too():
 def test_without_annotators_their_standard_deviation_does_not_count():
     one = study(1, "ordinal", seed=2)
     args = (3.0, 10.0, *stretched_with(one))
-    with_them = kernel._of_stretch(0.3, *args) - kernel._of_stretch(0.0, *args)
+    with_them = kernel._log_stretch_density(0.3, *args) - kernel._log_stretch_density(0.0, *args)
     was, prior = one.par.sd_annotator[0], one.priors.sd_annotator[0]
     one.par.sd_annotator[:] = 0.0
-    without = kernel._of_stretch(0.3, *args) - kernel._of_stretch(0.0, *args)
+    without = kernel._log_stretch_density(0.3, *args) - kernel._log_stretch_density(0.0, *args)
     counted = 0.3 + log_scale(was * np.exp(0.3), prior) - log_scale(was, prior)
     assert with_them - without == pytest.approx(counted)
 

@@ -73,7 +73,7 @@ class ItemPath:
         kernel.effect_precisions(*given[2:7], self.room.precision, self.room.log_det)
         rests = (*given[12:17], self.room.precision, self.room.rest)
         kernel._find_rests(p, np.log(one.par.sd_item[p]), *rests)
-        return kernel._of_items(x, p, q, *given), self.known.trial.copy()
+        return kernel._log_along_items(x, p, q, *given), self.known.trial.copy()
 
     def moved(self, x, item):
         """Return where the path takes these cells."""
@@ -142,7 +142,7 @@ def test_standard_deviations_of_annotators(n_pools, seed):
             room.rest[j] = (start[j] - middle) / spread
         par.annotator[:] = start
         given = kernel.along_annotators(one.data, par, one.priors, known, room)
-        found = kernel._of_annotators(s, p, *given)
+        found = kernel._log_along_annotators(s, p, *given)
         there = par.annotator.copy()
         par.annotator[:] = was
         return found, there

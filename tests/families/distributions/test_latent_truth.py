@@ -148,5 +148,5 @@ def test_shapes_that_do_not_fit(arguments, words):
 
 
 def test_size_is_that_of_items():
-    with pytest.raises(NotImplementedError, match="size is of items only"):
+    with pytest.raises(NotImplementedError, match="size can only be the number of items"):
         LatentTruth.dist(np.log(WEIGHT), np.log(TABLE), RESPONDENT, size=(2, 3))

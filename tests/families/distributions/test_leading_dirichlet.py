@@ -12,7 +12,7 @@ from seeds import rest_long
 
 import dissensus as dx
 from dissensus.families.distributions import LeadingDirichlet
-from dissensus.families.latent_truth.distributions import share, shares
+from dissensus.families.latent_truth.distributions import leading_share, shares_by_row
 
 compiled_or_not = pytest.mark.parametrize("mode", rest_long(["FAST_COMPILE", "NUMBA"], unit=1))
 
@@ -35,7 +35,7 @@ def test_of_n_alike_each_leads_in_one_of_n(n, size):
     """So the density is that of the Dirichlet, n times."""
     a = np.full(n, size)
     x = np.sort(np.random.default_rng(2).dirichlet(np.full(n, 2.0)))
-    assert share(a, n - 1) == pytest.approx(1 / n)
+    assert leading_share(a, n - 1) == pytest.approx(1 / n)
     assert logp(x, a, n - 1) == pytest.approx(np.log(n) + stats.dirichlet(a).logpdf(x))
 
 
@@ -43,11 +43,11 @@ def test_of_n_alike_each_leads_in_one_of_n(n, size):
     ("own", "other"), [(1.0, 1.0), (2.8, 1.2), (0.02, 0.5), (40.0, 30.0), (1e3, 1.1e3), (1.0, 9.0)]
 )
 def test_of_two_the_share_is_half_a_beta_distribution(own, other):
-    assert share([own, other], 0) == pytest.approx(stats.beta(own, other).sf(0.5), rel=1e-6)
+    assert leading_share([own, other], 0) == pytest.approx(stats.beta(own, other).sf(0.5), rel=1e-6)
 
 
 def test_shares_of_all_places_add_up_to_1():
-    np.testing.assert_allclose(shares(A, np.arange(3)).sum(), 1)
+    np.testing.assert_allclose(shares_by_row(A, np.arange(3)).sum(), 1)
 
 
 @pytest.mark.parametrize("own", range(3))
@@ -63,7 +63,7 @@ def test_the_density_integrates_to_1(own):
 def test_the_density_is_the_dirichlets_up_to_a_number():
     x = kept(A, 0, 500)
     apart = logp(x, A, 0) - stats.dirichlet(A).logpdf(x.T)
-    np.testing.assert_allclose(apart, -np.log(share(A, 0)))
+    np.testing.assert_allclose(apart, -np.log(leading_share(A, 0)))
 
 
 @pytest.mark.parametrize(

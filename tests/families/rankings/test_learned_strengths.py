@@ -17,7 +17,11 @@ from dissensus.families.rankings.kernels.learned_prior import (
     draw_strengths,
     log_density,
 )
-from dissensus.families.rankings.kernels.nested_choices import draw_counts, no_counts, telling
+from dissensus.families.rankings.kernels.nested_choices import (
+    draw_counts,
+    informative_choices,
+    no_counts,
+)
 
 GRID = np.linspace(-3.0, 4.0, 71)
 
@@ -135,10 +139,10 @@ def test_labels_have_weights_of_their_own():
 def test_tied_labels_change_places_as_often_as_the_definition_says():
     """Of strengths 3 and 1 with 2 left over: 3 first in (1/3) / (1/3 + 1/5) of all draws."""
     rankings = nested(([[[0, 1]]], 3))
-    told, counts = telling(rankings), no_counts(rankings)
+    choices, counts = informative_choices(rankings), no_counts(rankings)
     state, order, first = np.array([3], dtype=np.uint64), rankings.place.copy(), 0
     for _ in range(20_000):
-        draw_counts(state, rankings, told, order, np.log([3.0, 1.0, 2.0]), counts)
+        draw_counts(state, rankings, choices, order, np.log([3.0, 1.0, 2.0]), counts)
         first += order[0] == 0
     assert first / 20_000 == pytest.approx((1 / 3) / (1 / 3 + 1 / 5), abs=0.012)
 
@@ -157,7 +161,9 @@ def test_where_all_agree_strengths_are_farther_apart_than_numbers_go(blocks, n, 
 
 def counted(rankings, strength, seed=3):
     state, counts = np.array([seed], dtype=np.uint64), no_counts(rankings)
-    draw_counts(state, rankings, telling(rankings), rankings.place, np.log(strength), counts)
+    draw_counts(
+        state, rankings, informative_choices(rankings), rankings.place, np.log(strength), counts
+    )
     return counts
 
 
@@ -186,8 +192,8 @@ def test_what_was_passed_over_is_geometric(closed):
     """
     third = [[1], [0]] if closed else [[1], [2]]
     rankings = nested(([[[0], [2]], [[0], [2]], third], 4), closed=[False, False, closed])
-    told = [2, 1, 2 if closed else 3, 0]
-    over = [counted(rankings, [6.0, 3.0, 1.0, 8.0], seed).given - told for seed in range(4000)]
+    chosen = [2, 1, 2 if closed else 3, 0]
+    over = [counted(rankings, [6.0, 3.0, 1.0, 8.0], seed).given - chosen for seed in range(4000)]
     expected = [0, 0, 1 / 9, 8 / 9] if closed else [0, 3 / 15, 0, 0]
     np.testing.assert_allclose(np.mean(over, axis=0), expected, atol=0.06)
 

@@ -243,7 +243,7 @@ def test_metrics_take_it_and_files_keep_it(ann, tmp_path):
 def test_giving_up_is_said():
     rankings = [[["a"], ["b"], ["c"]], [["c"], ["b"], ["a"]], [["b"], ["a"], ["c"]]]
     ann = dx.from_rankings({"case": rankings}, labels="abc")
-    with pytest.warns(dx.DissensusWarning, match=r"'case'.*not reached; give more max_iterations"):
+    with pytest.warns(dx.DissensusWarning, match=r"'case'.*not reached; increase max_iterations"):
         found = maximum_likelihood(ann, max_iterations=1)
     assert found["reached"].values.tolist() == [False]
 

@@ -383,7 +383,7 @@ def strange(change):
         (lambda u: PartialRanking("r", log_strength=u, observed=[1, 0, 0], sharpness=pt.exp(u[0])),
          "do not depend on u"),
         (lambda u: PartialRanking("r", log_strength=u, observed=[1, 0, 0],
-                                  power=pm.HalfNormal("g")), "a power that is given"),
+                                  power=pm.HalfNormal("g")), "a power without a prior"),
     ],
 )  # fmt: skip
 def test_where_it_would_not_be_exact_it_says_so(change, words):

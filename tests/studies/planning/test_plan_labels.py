@@ -116,7 +116,7 @@ def test_with_labels_for_all_items_both_are_equal():
     assert float(plan["half_width"][0, 0]) == pytest.approx(float(plan["half_width_alone"][0, 0]))
     assert float(plan["items_alone"][0, 0]) == pytest.approx(N)
     assert plan.attrs["in_words"].endswith(
-        "With labels for all predicted items, predictions for the other items have nothing to add."
+        "With labels for all predicted items, predictions for the other items add no information."
     )
 
 

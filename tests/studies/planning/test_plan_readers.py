@@ -199,7 +199,8 @@ def test_the_sentence_names_the_cheapest_study_that_is_enough():
     assert words.endswith("The difference is assumed to be \N{MINUS SIGN}.044.")
     never = dx.plan(pilot(), annotators=(2,), items=(20,)).attrs["in_words"]
     assert never.startswith(
-        "No study tried has a power of .80. The highest has 2 readers and 20 cases. "
+        "No study tried has a power of .80 or more. The study with the highest power has 2 readers "
+        "and 20 cases. "
     )
     assert never.endswith("The difference is drawn from the pilot's posterior.")
 

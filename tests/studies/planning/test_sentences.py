@@ -123,7 +123,7 @@ def test_a_plan_is_told_from_annotators_to_what_is_taken_for_granted():
         "The goal is an estimate within .10 of the system's accuracy, .90, in 90% of studies.",
         "With 3 annotators the posterior mean needs about 178 items (interpolated, 100 to 200), "
         "lehner's estimate more than 200 items; with 200 items 36 of 40 posterior means reach "
-        "the goal, and half the interval is .05.",
+        "the goal, and half the length of intervals is .05.",
         "Lehner (2015) advises 200 items for a kappa of about .30 with 5 labels and 3 annotators: "
         "with this number, 36 of 40 posterior means reach the goal, 28 of 40 of lehner's "
         "estimates.",

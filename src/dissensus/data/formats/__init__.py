@@ -62,11 +62,11 @@ def read_annotations(
         compressed (.gz). Or a folder of Parquet files, also in subfolders; or a store made with
         ``store=``.
     format : str, optional
-        A name in ``dissensus.formats.names()``. Of tools for annotation: "argilla", "crowd-kit",
-        "label-studio", "prodigy". Of data sets: "arena" (votes on pairs), "judge-bench", "lewidi".
-        Of tools for evaluation, whose scorers or judges are the annotators: "deepeval",
-        "inspect-ai", "lm-eval", "promptfoo". Other tables: "counts", "pairs" (votes), "wide". The
-        documentation of a format is ``help(dissensus.formats.get(name).module)``.
+        A name in ``dissensus.formats.names()``. Annotation tools: "argilla", "crowd-kit",
+        "label-studio", "prodigy". Data sets: "arena" (votes on pairs), "judge-bench", "lewidi".
+        Evaluation tools, whose scorers or judges are the annotators: "deepeval", "inspect-ai",
+        "lm-eval", "promptfoo". Other tables: "counts", "pairs" (votes), "wide". The documentation
+        of a format is ``help(dissensus.formats.get(name).module)``.
     item, annotator, label, rank, confidence, pool, cluster, stratum, trial, kind, labels
         As in `dissensus.annotations`. Named formats have other default names of columns.
     separator, none
@@ -79,9 +79,9 @@ def read_annotations(
     chunks : int, optional
         Number of items in a chunk, see `dissensus.chunked`.
     store : path, optional
-        Path of a new Zarr store, from which chunks are then read. A folder of Parquet files may be
-        larger than memory, since only names and a few row groups are in memory at a time. Rows are
-        sorted by item.
+        Path of a new Zarr store. The annotations are written there, sorted by item, and read in
+        chunks. A folder of Parquet files may then be larger than memory, since only names and a few
+        row groups are in memory at a time.
 
     Returns
     -------
@@ -139,13 +139,13 @@ def _refuse_sets(
     kind: Any, separator: Any, none: Any, format: Any, *, folder: bool = False,  # noqa: A002
     error: type[AnnotationError] = AnnotationError,
 ) -> None:  # fmt: skip
-    """Raise if sets are to be read from folders, or from formats without lists of labels."""
+    """Raise if sets are requested from a folder, or a format without lists of labels."""
     if format is None and not folder:
         return
     is_set = isinstance(kind, str) and kind == "set"
     name = None if format is None else get(format).name
     make = "predictions" if error is PredictionError else "annotations"
-    with_lists = [one.name for one in FORMATS if one.name in _WITH_LISTS and make in one.reads]
+    with_lists = [form.name for form in FORMATS if form.name in _WITH_LISTS and make in form.reads]
     lists = name in with_lists
     given = {"kind": kind if is_set and not lists else None, "separator": separator, "none": none}
     for argument, value in given.items():
@@ -183,13 +183,13 @@ def _reopened(
     try:
         ann = opened(path)
     except (ValueError, KeyError, OSError) as problem:
-        found = f"a damaged store, or another store ({str(problem)[:200]})"
-        raise FormatError(brief(str(path)), expected=expected, found=found) from problem
+        description = f"a damaged store, or another store ({str(problem)[:200]})"
+        raise FormatError(brief(str(path)), expected=expected, found=description) from problem
     for name in ("item_code", "annotator_code"):
         if name not in ann:
             hint = "dx.read_annotations(..., store=) makes one"
-            found = f"a store without {name}"
-            raise FormatError(brief(str(path)), expected=expected, found=found, hint=hint)
+            description = f"a store without {name}"
+            raise FormatError(brief(str(path)), expected=expected, found=description, hint=hint)
     return ann if chunks is None else chunked(ann, chunks)
 
 
@@ -212,16 +212,17 @@ def read_predictions(
     r"""Read predictions from a file.
 
     If a table has an item column but neither a system nor a label column, it is read as a wide
-    table, in which every other column is a system. If it has no label column, and all other columns
-    are numbers, these are probabilities of labels. ``attrs["format"]`` then says so.
+    table, in which every other column is a system. If it has item and system columns but no label
+    column, and all other columns are numbers, these are probabilities of labels. In both cases
+    ``attrs["format"]`` describes the form.
 
     Parameters
     ----------
     path : path
         As in `read_annotations`.
     format : str, optional
-        "wide", or of a tool: "argilla", "label-studio"; "deepeval", "inspect-ai", "lm-eval" and
-        "promptfoo", whose scorers or judges are the systems.
+        "wide"; an annotation tool: "argilla", "label-studio"; or an evaluation tool, whose scorers
+        or judges are the systems: "deepeval", "inspect-ai", "lm-eval", "promptfoo".
     item, system, label, score, rank, kind, separator, none, on_missing
         As in `dissensus.predictions`. Sets (``kind="set"``) are read without a format, or from
         "argilla" and "label-studio".

@@ -35,7 +35,7 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
 
 
 def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
-    """Read predictions, one per row; or one system per column, if rows are not possible."""
+    """Read predictions, one per row, or a wide table if there is no system or label column."""
     table = read_table(path, options)
     options.notes["format"] = _form(path)
     if _is_wide(table, options):
@@ -91,12 +91,12 @@ def _is_wide(table: Table, options: ReadOptions) -> bool:
 
 
 def _of_probabilities(table: Table, options: ReadOptions) -> bool:
-    """Return whether every column but those of items and systems is one of probabilities."""
-    names, said = options.columns, set(table.columns)
+    """Return whether all columns except those of items and systems are columns of probabilities."""
+    names, table_columns = options.columns, set(table.columns)
     absent = {names[LABEL], names["score"] or PROBABILITY}
-    if not {names[ITEM], names[SYSTEM]} <= said or absent & said or names["rank"]:
+    if not {names[ITEM], names[SYSTEM]} <= table_columns or absent & table_columns or names["rank"]:
         return False
-    rest = said - {names[ITEM], names[SYSTEM]}
+    rest = table_columns - {names[ITEM], names[SYSTEM]}
     first = [str(table.columns[name].iloc[0]) for name in rest if len(table.columns[name])]
     return len(first) > 1 and all(map(is_number, first)) and names["score"] in (None, PROBABILITY)
 
@@ -134,7 +134,7 @@ def _chosen(
     }
     missing = [name for name in columns.values() if name not in table.columns]
     if options.kind == "set" and missing == [columns[LABEL]] and not options.named(LABEL):
-        return columns  # there may be a column for each label
+        return columns  # each label may have a column
     if missing and (of_tool := looks_like(table.columns, contents)):
         raise FormatError(
             f"{table.name}: the columns", expected=shown(list(columns.values())),

@@ -1,9 +1,9 @@
 """Parquet: a file, or a folder of files, which may be larger than memory.
 
-A folder that is larger than memory is coded, sorted by item, and stored in Zarr. There are three
-passes over the files, row group by row group: the first collects the names, the second counts the
-rows of each chunk of items, and the third has Dask shuffle the rows to their chunks (through the
-disk, or from worker to worker). Only the names and the current row groups are in memory.
+With ``store=`` the rows of a folder are coded, sorted by item, and stored in Zarr. There are three
+passes over the files, row group by row group. The first collects the names. The second counts the
+rows of each chunk of items. In the third, Dask shuffles the rows to their chunks (through the disk,
+or from worker to worker). Only the names and the current row groups are in memory.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ def read_file(path: Path, name: str | None = None, wanted: Sequence[str] = ()) -
         source = parquet.ParquetFile(pa.BufferReader(read_bytes(path, name)))
         names = source.schema_arrow.names
         require_distinct(names, FormatError, name)
-        some = list(wanted) if wanted and set(wanted) <= set(names) else None
-        return source.read(columns=some)
+        selected = list(wanted) if wanted and set(wanted) <= set(names) else None
+        return source.read(columns=selected)
     except (pa.ArrowException, OSError) as problem:
         raise _damaged(name, problem) from problem
 
 
 def _damaged(name: str, problem: Exception) -> FormatError:
-    found = f"damage ({str(problem).strip()[:200]})"
-    return FormatError(name, expected="a whole Parquet file", found=found)
+    damage = f"damage ({str(problem).strip()[:200]})"
+    return FormatError(name, expected="a whole Parquet file", found=damage)
 
 
 def read_folder(folder: Path, options: ReadOptions) -> Table:
@@ -83,14 +83,14 @@ def _together(parts: list[Any], names: list[str], wanted: list[str]) -> Any:
     for part, name in zip(parts[1:], names[1:], strict=True):
         missing = [column for column in wanted if column not in part.column_names]
         if missing:
-            expected, found = f"the columns of {names[0]}", f"none called {shown(missing)}"
-            raise FormatError(name, expected=expected, found=found)
+            expected, description = f"the columns of {names[0]}", f"none called {shown(missing)}"
+            raise FormatError(name, expected=expected, found=description)
         try:
             whole = pa.concat_tables([whole, part.select(wanted)], promote_options="permissive")
         except pa.ArrowException as problem:
             expected = "columns of the same types as in the files before"
-            found = str(problem).strip()[:200]
-            raise FormatError(name, expected=expected, found=found) from problem
+            description = str(problem).strip()[:200]
+            raise FormatError(name, expected=expected, found=description) from problem
     return whole
 
 
@@ -164,8 +164,8 @@ def _row_groups(folder: Path, options: ReadOptions) -> list[_Group]:
     for role in (CLUSTER, STRATUM):
         if options.columns.get(role) is not None:
             hint = f"Read a single file, where an item has a {role}"
-            found = repr(options.columns[role])
-            raise FormatError(f"{role}=", expected="None for a folder", found=found, hint=hint)
+            column = repr(options.columns[role])
+            raise FormatError(f"{role}=", expected="None for a folder", found=column, hint=hint)
     roles = {role: options.named(role) or role for role, name in options.columns.items() if name}
     out: list[_Group] = []
     first = 0
@@ -212,7 +212,7 @@ def _vocabulary(groups: Sequence[_Group], options: ReadOptions) -> _Vocabulary:
     for role in spelled:
         values = pd.concat([part[role] for part in parts], ignore_index=True).drop_duplicates()
         name = groups[0].roles[role]
-        with relocated(lambda _: "some file"):  # rows are those of a list of names
+        with relocated(lambda _: "some file"):  # row numbers are places in the list of names
             if role == LABEL:
                 ranked = "rank" in groups[0].roles
                 labels, kind, source = coded_labels(

@@ -1,4 +1,4 @@
-"""Problems of the records of a file, which one error names together."""
+"""Problems of the records of a file, reported together in one error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class _Rule(NamedTuple):
 
 
 class Problems:
-    """Problems of the records of a file: all records that break a rule, and all rules.
+    """The records of a file that break rules. `check` raises one error about all of them.
 
     Examples
     --------
@@ -31,29 +31,29 @@ class Problems:
     def __init__(self, source: str, noun: str) -> None:
         self._source = source
         self._noun = noun
-        self._found: dict[_Rule, list[tuple[str, str]]] = {}
+        self._cases_by_rule: dict[_Rule, list[tuple[str, str]]] = {}
 
     def add(self, where: str, expected: str, found: str, hint: str = "") -> None:
         """Note that a record breaks a rule."""
-        self._found.setdefault(_Rule(expected, hint), []).append((where, found))
+        self._cases_by_rule.setdefault(_Rule(expected, hint), []).append((where, found))
 
     def check(self) -> None:
         """Raise if there are problems."""
-        if not self._found:
+        if not self._cases_by_rule:
             return
-        (first, cases), *others = self._found.items()
+        (first, cases), *others = self._cases_by_rule.items()
         more = [
-            f"Also {c[0][0]}: expected {rule.expected}; found {self._cases(c)}"
+            f"Also {c[0][0]}: expected {rule.expected}; found {self._in_words(c)}"
             + (f". {rule.hint}" if rule.hint else "")
             for rule, c in others
         ]
         raise FormatError(
-            self._source, where=cases[0][0], expected=first.expected, found=self._cases(cases),
+            self._source, where=cases[0][0], expected=first.expected, found=self._in_words(cases),
             hint=". ".join([first.hint] * bool(first.hint) + more),
         )  # fmt: skip
 
-    def _cases(self, cases: list[tuple[str, str]]) -> str:
-        found, places = cases[0][1], [where for where, _ in cases]
+    def _in_words(self, cases: list[tuple[str, str]]) -> str:
+        description, places = cases[0][1], [where for where, _ in cases]
         if len(places) == 1:
-            return found
-        return f"{found} (such {self._noun}: {len(places):,}, the next is {places[1]})"
+            return description
+        return f"{description} (such {self._noun}: {len(places):,}, the next is {places[1]})"

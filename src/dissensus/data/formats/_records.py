@@ -89,7 +89,7 @@ def _from_list(path: Path, text: str) -> list[Record]:
 
 
 def looks_like(columns: Any, contents: str | None = None) -> str:
-    """Return a hint if a table, an object or a record in it is of a known tool, else nothing."""
+    """Return a hint if a table, an object or its first field is of a known tool, else ""."""
     first = next(iter(columns.values()), None) if isinstance(columns, dict) else None
     for names in (columns, first):
         known = recognised(names, contents) if isinstance(names, Mapping) else None
@@ -124,11 +124,11 @@ def _decoded(path: Path, text: str, line: int | None) -> Any:
             path.name,
             where=where,
             expected="distinct names in each record",
-            found=f"{str(problem)!r} twice in one",
+            found=f"{str(problem)!r} twice in one record",
         ) from problem
     except RecursionError as problem:
-        found = "JSON nested too deeply to read"
-        raise FormatError(path.name, expected="a table", found=found) from problem
+        description = "JSON nested too deeply to read"
+        raise FormatError(path.name, expected="a table", found=description) from problem
 
 
 def _described(value: Any) -> str:
@@ -178,7 +178,9 @@ class Export:
         for role, cell in cells.items():
             self.cells[role].append(cell)
 
-    def chosen(self, names: Sequence[str], expected: str, expected_named: str, found: str) -> str:
+    def chosen(
+        self, names: Sequence[str], expected: str, expected_named: str, introduction: str
+    ) -> str:
         """Return the control or question to read: the only one, or the one named by label=."""
         wanted = self.options.named(LABEL)
         if wanted is None and len(names) == 1:
@@ -190,12 +192,12 @@ class Export:
         raise self.error(
             "",
             expected if wanted is None else expected_named,
-            f"{found} {shown(sorted(names))}" if names else "none",
+            f"{introduction} {shown(sorted(names))}" if names else "none",
             "Name one of them with label=" if names else "",
         )
 
     def objects(self, place: str, value: Any, name: str) -> list[Record]:
-        """Return a list of objects, which is empty if it is missing."""
+        """Return a field that is a list of objects; an empty list if the field is missing."""
         values = [] if value is None else value
         if not isinstance(values, list) or not all(isinstance(entry, dict) for entry in values):
             raise self.error(place, f"{name} as objects, in a list", brief(value))
@@ -217,7 +219,7 @@ class Export:
     def annotations(
         self, labels: Sequence[Any] | None = None, kind: str | None = None
     ) -> xr.Dataset:
-        """Read the rows as annotations, with this label space and kind if none were given."""
+        """Read the rows as annotations; the caller's labels= and kind= take precedence."""
         self._warn_of_left_out()
         roles = {role: role for role in self.cells}
         labels = self.options.labels if self.options.labels is not None else labels

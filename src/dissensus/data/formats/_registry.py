@@ -1,7 +1,7 @@
 """The named formats. `FORMATS` is the only list of them.
 
-To add one, write a module with ``read_annotations`` or ``read_predictions`` (or both) and a test,
-and add a line to the list.
+To add a format, write a module with ``read_annotations`` or ``read_predictions`` (or both) and a
+test, and add a line to the list.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def refuse_roles(options: ReadOptions) -> None:
 
 
 def wants_numbers(options: ReadOptions) -> bool:
-    """Return whether to read scores as numbers, in place of "passed" as true or false."""
+    """Return whether to read scores as numbers, and not as true (passed) or false."""
     return options.kind not in {None, "nominal"}
 
 
@@ -65,7 +65,7 @@ class Scores:
     options: ReadOptions
 
     def annotations(self) -> xr.Dataset:
-        """Read the scorers as annotators; the file need not have all scores."""
+        """Read the scorers as annotators; scores may be missing."""
         columns, items = self._chosen(), self._items()
         lacking = {name: int(tables.missing(values).sum()) for name, values in columns.items()}
         counts = ", ".join(f"{name!r} {count}" for name, count in lacking.items() if count)
@@ -116,25 +116,27 @@ class Scores:
         kinds = {name: _kind(values.drop_duplicates()) for name, values in given.items()}
         examples = {kind: name for name, (kind, _) in reversed(kinds.items()) if kind}
         if len(examples) > 1:
-            found = [f"{kind} of {n!r} (such as {kinds[n][1]})" for kind, n in examples.items()]
+            descriptions = [
+                f"{kind} of {n!r} (such as {kinds[n][1]})" for kind, n in examples.items()
+            ]
             raise FormatError(
                 self.table.name, expected="scorers with values of one kind",
-                found=" and ".join(found), hint="Read one at a time: name it with label=",
+                found=" and ".join(descriptions), hint="Read one at a time: name it with label=",
             )  # fmt: skip
 
 
 def _kind(values: pd.Series[Any]) -> tuple[str, str]:
-    """Return the kind of a scorer's values and an example, empty texts if there are no values.
+    """Return the kind of a scorer's values and an example; empty texts if there are no values.
 
-    If values are of several kinds, it is text, or else numbers.
+    The kind is text if some value is text, else numbers if some value is a number.
     """
-    found: dict[str, str] = {}
+    examples: dict[str, str] = {}
     for value in values:
         number = not isinstance(value, str) or is_number(value)
         kind = _NUMBERS if number else _TEXT
-        found.setdefault(_BOOLEANS if isinstance(value, bool | np.bool_) else kind, brief(value))
-    kind = next((kind for kind in (_TEXT, _NUMBERS, _BOOLEANS) if kind in found), "")
-    return kind, found.get(kind, "")
+        examples.setdefault(_BOOLEANS if isinstance(value, bool | np.bool_) else kind, brief(value))
+    kind = next((kind for kind in (_TEXT, _NUMBERS, _BOOLEANS) if kind in examples), "")
+    return kind, examples.get(kind, "")
 
 
 def of_samples(
@@ -161,7 +163,9 @@ def of_samples(
         item = f"{item}, with a suffix"
         columns[item] = _column(whole)
     table = Table(columns, name, place=[sample.place for sample in samples].__getitem__)
-    values = {one: _column(sample.scores.get(one) for sample in samples) for one in scorers}
+    values = {
+        scorer: _column(sample.scores.get(scorer) for sample in samples) for scorer in scorers
+    }
     return Scores(table, values, item, hint, options)
 
 

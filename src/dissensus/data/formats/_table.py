@@ -75,7 +75,7 @@ class ReadOptions:
     def named(self, role: str) -> str | None:
         """Return the column for a role if the caller chose one, else None.
 
-        "item" is the default and does not count as a choice, since each format has its own name.
+        A default such as "item" does not count as a choice: formats have their own defaults.
         """
         name = self.columns.get(role)
         return None if name in {None, role} else str(name)
@@ -103,7 +103,7 @@ def typed_labels(column: pd.Series[Any], name: str, options: ReadOptions) -> pd.
     if _stays_text(options):
         return column
     distinct = [str(text) for text in column.dropna().unique()]
-    if not all(text.strip() for text in distinct):  # refused later, with the number of such cells
+    if not all(text.strip() for text in distinct):  # blanks are refused later, with their number
         return column
     infers = options.kind is None and options.labels is None
     if not all(_DECIMAL.match(text) for text in distinct):
@@ -118,7 +118,7 @@ def typed_labels(column: pd.Series[Any], name: str, options: ReadOptions) -> pd.
 
 
 def _stays_text(options: ReadOptions) -> bool:
-    # Continuous labels are read, and checked, by `dissensus.data.tables.numbers`.
+    # Continuous labels are read and checked by `dissensus.data.tables.numbers`.
     if options.kind in {"nominal", "ranking", "continuous", "set"}:
         return True
     if options.columns.get("rank") is not None or options.columns.get("score") is not None:

@@ -41,9 +41,9 @@ def checked_path(path: str | os.PathLike[str], *, folder: bool = False) -> Path:
             "path",
             expected="the path of a file",
             found=type(path).__name__,
-            hint="For tables in memory use dissensus.annotations and dissensus.predictions; where "
-            "each annotator has a column dissensus.from_matrix; tables that count votes are read "
-            'from files only: table.to_csv("votes.csv", index=False)',
+            hint="For tables in memory use dissensus.annotations and dissensus.predictions, or "
+            "dissensus.from_matrix if each annotator has a column. Tables that count votes are "
+            'read only from files: table.to_csv("votes.csv", index=False)',
         )
     place = Path(path)
     try:
@@ -77,8 +77,8 @@ def _require_file(name: str, place: Path, folder: bool) -> None:
         expected = "a file, or a folder of Parquet files" if folder else "a file"
         raise FormatError(f"{name!r}", expected=expected, found="a folder", hint=hint)
     if place.is_symlink() and not place.exists():
-        found = "a link to a missing file, or to itself"
-        raise FormatError(f"{name!r}", expected="a file", found=found)
+        description = "a link to a missing file, or to itself"
+        raise FormatError(f"{name!r}", expected="a file", found=description)
     if not place.exists():
         raise FileNotFoundError(f"no such file: {name!r}")
     if not place.is_file():  # reading a pipe or a device may never end
@@ -112,14 +112,14 @@ def read_bytes(path: Path, name: str | None = None) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as problem:
-        found = str(problem.strerror or problem)
-        raise FormatError(name, expected="a file that may be read", found=found) from problem
+        reason = str(problem.strerror or problem)
+        raise FormatError(name, expected="a file that may be read", found=reason) from problem
     if path.name.lower().endswith(".gz") and data:
         try:
             data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error) as problem:
-            found = f"damage ({problem})"
-            raise FormatError(name, expected="a whole gzip file", found=found) from problem
+            reason = f"damage ({problem})"
+            raise FormatError(name, expected="a whole gzip file", found=reason) from problem
     if not data:
         raise FormatError(name, expected="a table", found="an empty file (0 bytes)")
     return data
@@ -173,7 +173,7 @@ def _undecodable(
 ) -> FormatError:
     wide: Any = data[:2] in (b"\xff\xfe", b"\xfe\xff")
     guess = "utf-16" if wide else "cp1252"
-    origin = "as its first two bytes say" if wide else "as spreadsheets on Windows write"
+    origin = "as its first two bytes say" if wide else "which spreadsheets on Windows use"
     return FormatError(
         path.name,
         where=f"line {data.count(b'\n', 0, problem.start) + 1}",
@@ -192,9 +192,8 @@ def read_delimited(path: Path, encoding: str, delimiter: str) -> Table:
     text = read_text(path, encoding, lines=True)
     header = next(row for _, row in _rows(path, text, delimiter))
     _check_header(path, header, delimiter)
-    if (
-        '"' in text
-    ):  # after a missing quotation mark, all rows up to the next mark would be one cell
+    # After a missing quotation mark, all rows up to the next mark would be one cell.
+    if '"' in text:
         for line, row in _rows(path, text, delimiter):
             if len(row) != len(header):
                 raise _ragged(path, line, len(header), len(row))

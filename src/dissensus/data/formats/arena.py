@@ -4,21 +4,22 @@ The file is a table (.csv, .tsv, .json, .jsonl, .parquet) with one row for each 
 
 * ``model_a`` and ``model_b``: the models; ``model_a`` is the system on the left;
 * ``winner``: "model_a", "model_b", or a tie: "tie", "tie (bothbad)" or "both_bad" (neither answer
-  is good), "tie (inconsistent)" (GPT-4 chose another answer when their order was reversed). Or, as
-  on Kaggle, three columns of 0 and 1: ``winner_model_a``, ``winner_model_b``, ``winner_tie``;
+  is good), "tie (inconsistent)" (GPT-4 chose another answer when the order of answers was
+  reversed). Or, as on Kaggle, three columns of 0 and 1: ``winner_model_a``, ``winner_model_b``,
+  ``winner_tie``;
 * ``judge``, if there is such a column: the voter. A list, such as ["gpt-4", "pair-v2"], is one
   voter, "gpt-4,pair-v2";
 * ``question_id``, or else ``id``: the item. With a column ``turn`` each turn of a question is an
   item ("81, turn 2"), since answers differ between turns.
 
-The verdicts of a judge as FastChat writes them are read too (``gpt-4_pair.jsonl``): a row with
+The verdicts of a judge in the form of FastChat (``gpt-4_pair.jsonl``) are read too. A row with
 ``model_1``, ``model_2``, ``g1_winner`` and ``g2_winner`` ("model_1", "model_2" or "tie") is two
 votes, the second with ``model_2`` on the left. A row without a verdict ("error") is refused.
 
 ``annotator=`` and ``item=`` name other columns. All ties are the same outcome; ``attrs["ties"]``
 counts them by their words. Other columns are not read.
 
-The Dataset is of votes on pairs, as `dissensus.pairs` makes it, for
+The result is a Dataset of votes on pairs, as from `dissensus.pairs`, for
 `dissensus.models.bradley_terry`.
 
 Structure: FastChat, ``fastchat/llm_judge`` (README.md, compute_agreement.py, common.py) and
@@ -78,9 +79,9 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
     if ITEM in chosen:
         votes[ITEM] = columns[chosen[ITEM]]
         if chosen[ITEM] == _QUESTION and options.named(ITEM) is None and _TURN in columns:
-            both = votes[ITEM].astype(str).str.cat(columns[_TURN].astype(str), sep=", turn ")
+            joined = votes[ITEM].astype(str).str.cat(columns[_TURN].astype(str), sep=", turn ")
             known = ~(tables.missing(votes[ITEM]) | tables.missing(columns[_TURN]))
-            votes[ITEM] = both.where(known)
+            votes[ITEM] = joined.where(known)
     counts = votes[_WINNER].value_counts()
     ties = [f"{word}: {counts[word]}" for word in TIES if word in counts]
     options.notes["ties"] = ", ".join(ties) or "none"
@@ -99,7 +100,7 @@ def _as_votes(table: Table) -> Table:
             f"{shown([*_MODELS, *_GAMES])}", found=f"also {shown(others)}",
             hint="Delete the columns that are not to be read",
         )  # fmt: skip
-    with relocated(table.place, table.name):  # errors must not name model_a and model_b
+    with relocated(table.place, table.name):  # errors must name the columns of the file
         for name in _MODELS:
             tables.present(table.columns[name], name)
     frame, games = pd.DataFrame(dict(table.columns)), []
@@ -123,7 +124,7 @@ def _as_votes(table: Table) -> Table:
 
 
 def refuse_labels(name: str, options: ReadOptions) -> None:
-    """Raise if an argument is given that is for labels, and not for votes on pairs."""
+    """Raise if the caller passed an argument that votes on pairs do not have."""
     roles = (LABEL, "rank", "confidence", POOL, CLUSTER, STRATUM, "trial")
     options.refuse(name, "a vote has a winner, a voter and an item", *roles)
     for argument, value in {"kind": options.kind, "labels": options.labels}.items():
@@ -176,12 +177,12 @@ def _winners(table: Table) -> pd.Series[Any]:
 
 def _require_words(table: Table, column: str, words: list[str], hint: str) -> None:
     """Raise unless a column has only these words."""
-    given = table.columns[column].astype(object)
-    known = [isinstance(word, str) and word in words for word in given]
+    cells = table.columns[column].astype(object)
+    known = [isinstance(word, str) and word in words for word in cells]
     bad = np.flatnonzero(~np.array(known, dtype=bool))
     if len(bad):
-        nothing = tables.missing(given)
-        odd = list(dict.fromkeys("no value" if nothing[n] else brief(given[n]) for n in bad))
+        blank = tables.missing(cells)
+        odd = list(dict.fromkeys("no value" if blank[n] else brief(cells[n]) for n in bad))
         raise FormatError(
             f"{table.name}: column {column!r}", where=table.place(int(bad[0])),
             expected=f"one of {shown(words, 6)}",

@@ -49,7 +49,9 @@ def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
     return _export(path, options, "suggestions", SYSTEM, "agent").predictions()
 
 
-def _export(path: Path, options: ReadOptions, group: str, who: str, who_field: str) -> Export:
+def _export(
+    path: Path, options: ReadOptions, group: str, role_of_respondent: str, respondent_field: str
+) -> Export:
     export = Export(path, options, group)
     records, _ = read_records(path, options.encoding)
     places = [f"record {record.get('id', number)}" for number, record in enumerate(records)]
@@ -61,7 +63,7 @@ def _export(path: Path, options: ReadOptions, group: str, who: str, who_field: s
         "those to",
     )
     fields = [ITEM, *(role for role in _FIELDS if options.columns.get(role))]
-    for role in (who, LABEL, *fields):
+    for role in (role_of_respondent, LABEL, *fields):
         export.cells[role] = []
     for place, record, by_question in zip(places, records, groups, strict=True):
         answers = by_question.get(question)
@@ -72,11 +74,11 @@ def _export(path: Path, options: ReadOptions, group: str, who: str, who_field: s
             if value is None or (value == [] and not export.sets):
                 export.left_out["empty"] += 1
                 continue
-            if answer.get(who_field) in (None, ""):
-                raise export.error(place, who_field, "nobody")
+            if answer.get(respondent_field) in (None, ""):
+                raise export.error(place, respondent_field, "nobody")
             cells = {role: _cell(export, place, record, role) for role in fields}
             for label in _labels(export, place, value):
-                export.add(place, {who: answer[who_field], **label, **cells})
+                export.add(place, {role_of_respondent: answer[respondent_field], **label, **cells})
     return export
 
 
@@ -84,15 +86,17 @@ def _group(export: Export, place: str, record: Record, group: str) -> Record:
     """Return the responses or suggestions of a record, by question."""
     value = record.get(group)
     if not isinstance(value, dict | None) or group not in record:
-        found = brief(value) if group in record else f"the fields {shown(list(record), 12)}"
+        description = brief(value) if group in record else f"the fields {shown(list(record), 12)}"
         expected = f"{group} by question, as records.to_json writes them"
-        raise export.error(place, expected, found)
+        raise export.error(place, expected, description)
     return value or {}
 
 
 def _labels(export: Export, place: str, value: Any) -> Iterator[Record]:
     """Yield the label, or the labels of a ranking with their ranks."""
-    labels = isinstance(value, list) and not any(isinstance(one, dict | list) for one in value)
+    labels = isinstance(value, list) and not any(
+        isinstance(element, dict | list) for element in value
+    )
     if not isinstance(value, list | dict) or (export.sets and labels):
         yield {LABEL: value}
         return

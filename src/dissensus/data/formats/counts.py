@@ -80,18 +80,18 @@ def _votes(table: Table, columns: dict[str, pd.Series[Any]]) -> Ints:
 
 _TOTALS: Final = frozenset({"total", "totals", "sum", "n", "count", "votes", "n_votes", "n_labels"})
 _BY_CHANCE: Final = 5
-"""In fewer items, one label may have half of the votes of each by chance."""
+"""With fewer items, a label may have half of the votes of every item by chance."""
 
 
 def _refuse_total(votes: Floats, names: list[str], table: str) -> None:
-    """Raise if a column named like a total is the sum of votes; warn if another column is.
+    """Raise if a column with the name of a total is the sum of the others; warn of other sums.
 
-    It would be read as a label with half of all votes.
+    Such a column would be read as a label with half of all votes.
     """
-    some = votes[np.ix_(votes.any(axis=1), votes.any(axis=0))]
-    if some.shape[1] < 3:
+    used = votes[np.ix_(votes.any(axis=1), votes.any(axis=0))]
+    if used.shape[1] < 3:
         return
-    totals = (2 * some == some.sum(axis=1, keepdims=True)).all(axis=0)
+    totals = (2 * used == used.sum(axis=1, keepdims=True)).all(axis=0)
     for name in np.array(names, dtype=object)[votes.any(axis=0)][totals].tolist():
         if folded(name) in _TOTALS:
             raise AnnotationError(
@@ -99,7 +99,7 @@ def _refuse_total(votes: Floats, names: list[str], table: str) -> None:
                 found="the sum of the other columns, in every row",
                 hint="Remove this column: it would be read as a label with half of all votes",
             )  # fmt: skip
-        if len(some) >= _BY_CHANCE and (some != some[0]).any():
+        if len(used) >= _BY_CHANCE and (used != used[0]).any():
             warn_caller(
                 f"{table}: the column {name!r} is the sum of the other columns in every row. "
                 "If it is a total and not a label, remove it."

@@ -1,6 +1,7 @@
 """Tables of crowd-kit, with the columns ``task``, ``worker`` and ``label``.
 
-The file name extension determines the format of the table. Name other columns as usual.
+The file name extension determines the format of the table. Name other columns
+with ``item=``, ``annotator=`` and ``label=``.
 """
 
 from __future__ import annotations

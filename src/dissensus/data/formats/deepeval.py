@@ -1,8 +1,8 @@
 """A test run of DeepEval in JSON, in the folder that ``DEEPEVAL_RESULTS_FOLDER`` names.
 
 The file is one object. ``testCases`` and ``conversationalTestCases`` list test cases, each with a
-list ``metricsData``. In ``.deepeval/.latest_test_run.json`` this object is ``testRunData``. The
-result of ``evaluate`` as JSON (``model_dump_json``) is read too: there the names are
+list ``metricsData``. In ``.deepeval/.latest_test_run.json`` this object is in the field
+``testRunData``. The result of ``evaluate`` as JSON (``model_dump_json``) is read too; its names are
 ``test_results`` and ``metrics_data``.
 
 Each metric is an annotator or system. Its label for a test case is ``success``, true or false; with
@@ -13,7 +13,7 @@ fields of the test case, such as "input", or of its ``metadata``.
 
 A metric that failed with an ``error``, or has no ``success`` or ``score``, has no label:
 `dissensus.read_predictions` refuses such test cases, unless ``on_missing="drop"``;
-`dissensus.read_annotations` warns of them, and counts them in ``attrs["missing_scores"]``.
+`dissensus.read_annotations` warns of them; ``attrs["missing_scores"]`` counts missing labels.
 
 Structure: DeepEval (confident-ai/deepeval), ``deepeval/test_run/test_run.py`` (TestRun),
 ``deepeval/test_run/api.py`` (LLMApiTestCase, ConversationalApiTestCase),
@@ -71,7 +71,7 @@ def _scores(path: Path, options: ReadOptions) -> Scores:
     refuse_roles(options)
     content = read_document(path, options.encoding)
     content = content[_LATEST] if isinstance(content.get(_LATEST), dict) else content
-    if _LATEST in content:  # still: it was no object
+    if _LATEST in content:  # the field is not an object
         raise FormatError(
             f"{path.name}: {_LATEST!r}", expected="an object with the test run",
             found=brief(content[_LATEST]),
@@ -79,8 +79,8 @@ def _scores(path: Path, options: ReadOptions) -> Scores:
         )  # fmt: skip
     if not any(name in content for name in _CASES):
         expected = f"one of the lists {shown(list(_CASES))}"
-        found = f"the names {shown(list(content), 12)}"
-        raise FormatError(path.name, expected=expected, found=found)
+        description = f"the names {shown(list(content), 12)}"
+        raise FormatError(path.name, expected=expected, found=description)
     problems, samples = Problems(path.name, "test cases"), []
     for group, field in _CASES.items():
         cases = content.get(group) or []

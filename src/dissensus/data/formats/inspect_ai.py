@@ -1,4 +1,4 @@
-"""The table of samples of Inspect (inspect_ai), which ``samples_df(logs)`` makes of its logs.
+"""The table of samples of Inspect (inspect_ai), which ``samples_df(logs)`` makes from its logs.
 
 Write the table with ``to_csv(path, index=False)`` or ``to_parquet(path)``. Each row is a sample of
 an evaluation in an epoch. Each column ``score_<scorer>`` is an annotator or system, with the name
@@ -11,7 +11,7 @@ row an item. ``item=``, ``cluster=`` and ``stratum=`` name other columns, such a
 or, with the column group ``EvalModel``, "model".
 
 `dissensus.read_predictions` refuses samples without a score, unless ``on_missing="drop"``;
-`dissensus.read_annotations` warns of them, and counts scores in ``attrs["missing_scores"]``.
+`dissensus.read_annotations` warns of them; ``attrs["missing_scores"]`` counts missing scores.
 
 To compare answers of models, not scores, read the table without a format: ``item="id"``,
 ``system="model"``, ``label="score_<scorer>_answer"``.
@@ -47,7 +47,7 @@ _REPEATED: Final = (
 
 
 def recognised(columns: Collection[str]) -> bool:
-    """Return whether a table with these columns looks like such a table."""
+    """Return whether a table with these columns looks like the table of samples."""
     return {"eval_id", "sample_id"} <= {*columns} and any(_scorers(columns))
 
 
@@ -72,7 +72,7 @@ def _scores(path: Path, options: ReadOptions) -> Scores:
         raise FormatError(
             table.name, expected="columns 'score_<scorer>', as samples_df writes them",
             found=f"the columns {shown(columns, 12)}",
-            hint="Evaluations that were not scored have none: score the log with 'inspect score'",
+            hint="Evaluations without scores have none: score the log with 'inspect score'",
         )  # fmt: skip
     values = {name: _opened(table.columns[column]) for name, column in scorers.items()}
     return Scores(table, values, item, _REPEATED, options)
@@ -88,8 +88,8 @@ def _scorers(columns: Collection[str]) -> dict[str, str]:
 def _opened(column: pd.Series[Any]) -> pd.Series[Any]:
     """Return a column with its lists and objects, which are text in the table, parsed."""
     objects = {text for text in column if isinstance(text, str) and text[:1] in {"[", "{"}}
-    found = {}
+    parsed = {}
     for text in objects:
         with suppress(json.JSONDecodeError, RecursionError):
-            found[text] = json.loads(text)
-    return column.map(lambda cell: found.get(str(cell), cell)) if found else column
+            parsed[text] = json.loads(text)
+    return column.map(lambda cell: parsed.get(str(cell), cell)) if parsed else column

@@ -1,4 +1,4 @@
-"""Data sets of JUDGE-BENCH: scores that people gave texts, in JSON.
+"""Data sets of JUDGE-BENCH: scores that people gave to texts, in JSON.
 
 The file is one object. ``annotations`` describes the metrics; ``instances`` lists the texts, each
 with ``annotations``: for each metric the list ``individual_human_scores``. The reader reads one
@@ -71,8 +71,8 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
                 expected = f"a text or a number in each place of {_SCORES!r}"
                 problems.add(place, expected, f"{brief(score)} in place {number}")
                 continue
-            who = f"{cells[ITEM]}: {number}"
-            export.add(place, {ANNOTATOR: who, LABEL: score, **cells})
+            annotator = f"{cells[ITEM]}: {number}"
+            export.add(place, {ANNOTATOR: annotator, LABEL: score, **cells})
     problems.check()
     if not export.places:
         raise export.error(
@@ -90,21 +90,22 @@ def _fields(instance: Record) -> Record:
 
 def _of_metrics(problems: Problems, place: str, instance: Record) -> dict[str, list[Any]]:
     """Return the individual scores of each metric."""
-    given = instance.get(_ANNOTATIONS)
-    good = isinstance(given, dict) and all(
-        isinstance(one, dict) and isinstance(one.get(_SCORES), list) for one in given.values()
+    by_metric = instance.get(_ANNOTATIONS)
+    good = isinstance(by_metric, dict) and all(
+        isinstance(entry, dict) and isinstance(entry.get(_SCORES), list)
+        for entry in by_metric.values()
     )
-    if not good or not isinstance(given, dict):
+    if not good or not isinstance(by_metric, dict):
         expected = f"{_ANNOTATIONS!r}, an object from metric to an object with {_SCORES!r}, a list"
-        problems.add(place, expected, brief(given))
+        problems.add(place, expected, brief(by_metric))
         return {}
-    return {metric: one[_SCORES] for metric, one in given.items()}
+    return {metric: entry[_SCORES] for metric, entry in by_metric.items()}
 
 
 def _declared(export: Export, content: Record, metric: str) -> Record:
     """Return the description of a metric, empty if there is none."""
     described = export.objects("", content.get(_ANNOTATIONS), _ANNOTATIONS)
-    return next((one for one in described if one.get("metric") == metric), {})
+    return next((entry for entry in described if entry.get("metric") == metric), {})
 
 
 def _read(export: Export, declared: Record) -> xr.Dataset:

@@ -49,10 +49,10 @@ def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
     return _export(path, options, "predictions", SYSTEM).predictions()
 
 
-def _export(path: Path, options: ReadOptions, group: str, who: str) -> Export:
+def _export(path: Path, options: ReadOptions, group: str, role_of_respondent: str) -> Export:
     export = Export(path, options, group)
     fields = [ITEM, *(role for role in (CLUSTER, STRATUM) if options.columns.get(role))]
-    for role in (who, LABEL, *fields):
+    for role in (role_of_respondent, LABEL, *fields):
         export.cells[role] = []
     tasks, _ = read_records(path, options.encoding)
     statements = list(_statements(export, tasks))
@@ -76,7 +76,10 @@ def _export(path: Path, options: ReadOptions, group: str, who: str) -> Export:
             export.left_out["cancelled" if statement.get("was_cancelled") else "empty"] += 1
             continue
         cells = {role: _cell(export, place, task, role) for role in fields}
-        export.add(place, {who: _who(export, place, statement), LABEL: answer, **cells})
+        export.add(
+            place,
+            {role_of_respondent: _respondent(export, place, statement), LABEL: answer, **cells},
+        )
     return export
 
 
@@ -127,20 +130,20 @@ def _answer(export: Export, place: str, statement: Record, control: str) -> Any:
             place,
             f"one answer from the control {control!r}",
             f"{len(answers)}: {shown(answers)}",
-            'Several choices are read with kind="set". Choices for regions of an item are no '
-            "labels of the item; make a table with one row for each label to analyse",
+            'Several choices are read with kind="set". Choices for regions of an item are '
+            "not labels of the item; make a table with one row for each label to analyse",
         )
     return answers[0] if answers else None
 
 
-def _who(export: Export, place: str, statement: Record) -> Any:
+def _respondent(export: Export, place: str, statement: Record) -> Any:
     name = "model_version" if export.noun == "predictions" else "completed_by"
-    who = statement.get(name)
-    if isinstance(who, dict) and name == "completed_by":
-        who = who.get("id", who.get("email"))
-    if who is None or who == "":
+    respondent = statement.get(name)
+    if isinstance(respondent, dict) and name == "completed_by":
+        respondent = respondent.get("id", respondent.get("email"))
+    if respondent is None or respondent == "":
         raise export.error(place, name, "nobody")
-    return who
+    return respondent
 
 
 def _cell(export: Export, place: str, task: Record, role: str) -> Any:

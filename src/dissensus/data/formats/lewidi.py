@@ -5,15 +5,16 @@ names with commas between them, and ``annotations``: in 2023 labels with commas 
 same order; in 2025 an object from annotator to label.
 
 The item is its name in the file. ``item=``, ``cluster=`` and ``stratum=`` name a field of the
-record or of its ``other_info``, such as "lang". If annotators gave several labels to an item, as in
-VariErrNLI of 2025 ("contradiction,neutral"), ``kind="set"`` reads all of an annotator as one
-answer, and ``label="neutral"`` whether an annotator gave this label: true or false. The file's
-``soft_label`` treats each label in this second way too.
+record or of its ``other_info``, such as "lang".
+
+Annotators may give several labels to an item, as in VariErrNLI of 2025 ("contradiction,neutral").
+``kind="set"`` reads all labels of an annotator as one answer. ``label="neutral"`` reads whether an
+annotator gave this label, true or false; ``soft_label`` in the file answers this for each label.
 
 Items without annotations, as in test sets, are left out with a warning, and counted in
 ``attrs["empty_items"]``. ``soft_label``, ``hard_label`` and the other annotations in ``other_info``
 are not read. Labels are as in ``annotations``, even if ``soft_label`` is coarser (ConvAbuse
-has grades from 1 to -3). The label space is the labels that occur: name others with ``labels=``.
+has grades from 1 to -3). The label space is the labels that occur, unless ``labels=`` is given.
 
 Structure: for 2025 the README of the data ("Common JSON Format"), which is on the competition's
 page at Codabench, linked from le-wi-di.github.io; for 2023 (SemEval-2023 task 11) the files of
@@ -40,7 +41,7 @@ _ANNOTATORS, _ANNOTATIONS = "annotators", "annotations"
 
 
 def recognised(columns: Collection[str]) -> bool:
-    """Return whether a record with these fields looks like one of such a data set."""
+    """Return whether a record with these fields looks like a record of such a data set."""
     return {_ANNOTATORS, _ANNOTATIONS} <= {*columns}
 
 
@@ -57,11 +58,13 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
     fields = [ITEM, *(role for role in (CLUSTER, STRATUM) if options.columns.get(role))]
     for role in (ANNOTATOR, LABEL, *fields):
         export.cells[role] = []
-    given = {name: _labels(problems, f"item {name!r}", record) for name, record in records.items()}
+    labels_by_item = {
+        name: _labels(problems, f"item {name!r}", record) for name, record in records.items()
+    }
     problems.check()
     wanted = options.named(LABEL)
-    _require_label(export, given, wanted)
-    for name, labels in given.items():
+    _require_label(export, labels_by_item, wanted)
+    for name, labels in labels_by_item.items():
         if not labels:
             export.left_out["empty"] += 1
             continue
@@ -69,15 +72,15 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
         info = records[name].get("other_info")
         known = {**(info if isinstance(info, dict) else {}), **records[name], "id": name}
         cells = {role: export.cell(place, role, known, "the record") for role in fields}
-        for annotator, several in labels.items():
+        for annotator, answer in labels.items():
             if export.sets:
-                export.add(place, {ANNOTATOR: annotator, LABEL: several, **cells})
+                export.add(place, {ANNOTATOR: annotator, LABEL: answer, **cells})
                 continue
-            value = several[0] if wanted is None else wanted in several
-            if wanted is None and len(several) > 1:
+            value = answer[0] if wanted is None else wanted in answer
+            if wanted is None and len(answer) > 1:
                 problems.add(
-                    place, "one label from each annotator", f"{shown(several)} from {annotator!r}",
-                    f'kind="set" reads all of them; label="{several[0]}" reads whether an '
+                    place, "one label from each annotator", f"{shown(answer)} from {annotator!r}",
+                    f'kind="set" reads all of them; label="{answer[0]}" reads whether an '
                     "annotator gave this label, true or false",
                 )  # fmt: skip
             export.add(place, {ANNOTATOR: annotator, LABEL: value, **cells})
@@ -103,17 +106,19 @@ def _labels(problems: Problems, place: str, record: Any) -> dict[str, list[Any]]
     if not values:
         return {}
     repeated = [name for part in (names, owners) for name, n in Counter(part).items() if n > 1]
-    lone = sorted({*owners} ^ {*names})
+    unpaired = sorted({*owners} ^ {*names})
     if repeated:
-        found = f"{shown(list(dict.fromkeys(repeated)))} more than once"
-        problems.add(place, "distinct annotators", found)
-    elif lone:
-        problems.add(place, "a label from each annotator, and from no others", f"{shown(lone)} "
+        description = f"{shown(list(dict.fromkeys(repeated)))} more than once"
+        problems.add(place, "distinct annotators", description)
+    elif unpaired:
+        problems.add(place, "a label from each annotator, and from no others", f"{shown(unpaired)} "
                      f"in only one of {_ANNOTATORS!r} and {_ANNOTATIONS!r}")  # fmt: skip
     elif len(values) != len(owners):
-        found = f"{len(owners)} annotators and {len(values)} labels"
-        problems.add(place, "as many labels as annotators", found)
-    elif not all(values) or any(isinstance(part, dict | list) for one in values for part in one):
+        description = f"{len(owners)} annotators and {len(values)} labels"
+        problems.add(place, "as many labels as annotators", description)
+    elif not all(values) or any(
+        isinstance(part, dict | list) for answer in values for part in answer
+    ):
         problems.add(place, "labels that are not empty", brief(labels))
     else:
         return dict(zip(owners, values, strict=True))
@@ -132,10 +137,15 @@ def _several(given: Any) -> list[Any]:
 
 
 def _require_label(
-    export: Export, given: dict[str, dict[str, list[Any]]], wanted: str | None
+    export: Export, labels_by_item: dict[str, dict[str, list[Any]]], wanted: str | None
 ) -> None:
-    """Raise if there are no labels, or none of them is the wanted one."""
-    labels = [label for one in given.values() for several in one.values() for label in several]
+    """Raise if there are no labels, or the label that label= names does not occur."""
+    labels = [
+        label
+        for by_annotator in labels_by_item.values()
+        for answer in by_annotator.values()
+        for label in answer
+    ]
     if not labels:
         raise export.error(
             "", "labels of at least one item", "none", "Test sets are published without labels"

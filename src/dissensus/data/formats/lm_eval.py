@@ -3,7 +3,7 @@
 Each line is the result for one document: ``doc_id``, ``doc``, ``target``, ``filtered_resps``,
 ``filter``, and the values of the metrics that ``metrics`` lists. Each metric is an annotator or
 system, and its value for a document, such as 0 or 1, is the label. If the file has several filters,
-they are part of the name, as in "exact_match,strict-match". ``label=`` names one metric to read
+the filter is part of the name: "exact_match,strict-match". ``label=`` names one metric to read
 alone.
 
 ``label="filtered_resps"`` reads the answers of the model instead: the text that the filter left,
@@ -15,7 +15,7 @@ The item is ``doc_id``. ``item=``, ``cluster=`` and ``stratum=`` name fields of 
 ``doc``.
 
 `dissensus.read_predictions` refuses documents without a value, unless ``on_missing="drop"``;
-`dissensus.read_annotations` warns of them, and counts values in ``attrs["missing_scores"]``.
+`dissensus.read_annotations` warns of them; ``attrs["missing_scores"]`` counts missing values.
 
 Structure: lm-evaluation-harness, ``docs/interface.md`` (``--log_samples``); the names of fields are
 in ``lm_eval/evaluator.py`` and ``lm_eval/loggers/evaluation_tracker.py``.
@@ -39,7 +39,7 @@ from dissensus.errors import brief, shown
 _ID: Final = "doc_id"
 _ANSWERS: Final = "filtered_resps"
 _TWICE: Final = (
-    "Read one task of one run at a time; a field that item= names must differ for each document"
+    "Read one task of one run at a time. The field that item= names must differ between documents"
 )
 
 
@@ -71,10 +71,10 @@ def _scores(path: Path, options: ReadOptions) -> Scores:
         doc = record.get("doc")
         fields = {**(doc if isinstance(doc, dict) else {}), **record}
         sample = samples.setdefault(_key(fields.get(item), place), Sample(place, fields, {}))
-        again = [name for name in scores if name in sample.scores]
-        if again:
-            found = f"{item} {fields.get(item)!r} in {sample.place} too"
-            problems.add(place, "each document in one line for each filter", found, _TWICE)
+        repeated = [name for name in scores if name in sample.scores]
+        if repeated:
+            description = f"{item} {fields.get(item)!r} in {sample.place} too"
+            problems.add(place, "each document in one line for each filter", description, _TWICE)
         sample.scores.update(scores)
     problems.check()
     return of_samples(path.name, list(samples.values()), options, item, _TWICE)

@@ -10,7 +10,7 @@ The file is a table (.csv, .tsv, .json, .jsonl, .parquet) with one row for each 
 ``annotator=`` and ``item=`` name other columns. Other columns are not read. For other words and
 columns: ``dx.pairs(table, left=..., right=..., winner=..., ties=...)``.
 
-The Dataset is of votes on pairs, as `dissensus.pairs` makes it, for
+The result is a Dataset of votes on pairs, as from `dissensus.pairs`, for
 `dissensus.models.bradley_terry`.
 """
 

@@ -4,7 +4,7 @@ The annotator is ``_annotator_id`` or, if that is missing, ``_session_id``. The 
 depends on the question; ``attrs["label_source"]`` says how it was read:
 
 * a choice (lines with ``accept``): the accepted option, or with ``kind="set"`` all accepted
-  options, perhaps none; the item is ``_input_hash``;
+  options, if any; the item is ``_input_hash``;
 * a yes-or-no question about a ``label`` that an annotator rejected: "accept" or "reject"; the item
   is the question, ``_task_hash``;
 * a ``label`` that all annotators accepted: the label itself; the item is ``_input_hash``.

@@ -1,20 +1,20 @@
 """The results of promptfoo in JSON: ``promptfoo eval --output results.json``.
 
 The file is one object; ``results.results`` lists the results, one for each test, prompt and
-provider. Each assertion (``gradingResult.componentResults``) is an annotator or system, called by
-its ``metric`` or, without one, by its ``type``, such as "llm-rubric"; the rating of a person is
-called "human". Its label for a result is ``pass``, true or false; with ``kind="continuous"`` (or
+provider. Each assertion (``gradingResult.componentResults``) is an annotator or system, named after
+its ``metric`` or, without one, its ``type``, such as "llm-rubric"; the rating of a person is called
+"human". Its label for a result is ``pass``, true or false; with ``kind="continuous"`` (or
 "ordinal") it is ``score``. ``label=`` names one assertion to read alone, and ``label="success"``
 reads the verdict on the whole result (``success`` or ``score``).
 
-An item is one result. It is called by ``testIdx`` or, with ``item=``, by a variable (``vars``) or
-another field of the result. If there are several providers or prompts, the name continues with
+An item is one result. Its name is ``testIdx`` or, with ``item=``, a variable (``vars``) or another
+field of the result. If there are several providers or prompts, the name continues with
 them: "3: openai:gpt-4, prompt 0". ``cluster=`` and ``stratum=`` name fields or variables too, and
 "provider" is the provider's label or id.
 
 A result with an error of the provider or of the test (``failureReason`` 2) has no labels:
 `dissensus.read_predictions` refuses such results, unless ``on_missing="drop"``;
-`dissensus.read_annotations` warns of them, and counts labels in ``attrs["missing_scores"]``.
+`dissensus.read_annotations` warns of them; ``attrs["missing_scores"]`` counts missing labels.
 
 Structure: promptfoo, pages "Output Formats" and "Reference" (EvaluateResult, GradingResult) of its
 documentation; ``testIdx``, ``promptIdx``, ``failureReason`` and the assertion from
@@ -71,8 +71,8 @@ def _scores(path: Path, options: ReadOptions) -> Scores:
     results = inner.get("results") if isinstance(inner, dict) else None
     if not isinstance(results, list):
         names = list(inner) if isinstance(inner, dict) else list(content)
-        found = f"the names {shown(names, 12)}"
-        raise FormatError(path.name, expected="a list 'results' in 'results'", found=found)
+        description = f"the names {shown(names, 12)}"
+        raise FormatError(path.name, expected="a list 'results' in 'results'", found=description)
     problems, samples = Problems(path.name, "results"), []
     for number, result in enumerate(results):
         place = f"result {number}"
@@ -83,9 +83,9 @@ def _scores(path: Path, options: ReadOptions) -> Scores:
         samples.append(Sample(place, _fields(result), scores))
     problems.check()
     if not any(sample.scores for sample in samples):
-        found = f"no 'componentResults' in {len(samples)} results"
+        description = f"no 'componentResults' in {len(samples)} results"
         hint = f'label="{SUCCESS}" reads the verdict on each result'
-        raise FormatError(path.name, expected="results of assertions", found=found, hint=hint)
+        raise FormatError(path.name, expected="results of assertions", found=description, hint=hint)
     item = options.named(ITEM) or "testIdx"
     suffixed = samples if item == "id" else _with_suffixes(samples)
     return of_samples(path.name, suffixed, options, item, _SAME)

@@ -1,8 +1,8 @@
 """Wide tables: an item column, then one column per annotator (or per system).
 
-Empty cells are missing labels; annotators and items without labels are kept. Columns without
-another role (``cluster=``, ``stratum=``) are annotators, or systems. A cell contains one label: for
-rankings, confidences and trials use a table with one row per annotation.
+Empty cells are missing labels; annotators and items without labels are kept. All columns
+except those of items, clusters and strata are annotators, or systems. A cell contains one label.
+For rankings, confidences and trials use a table with one row per annotation.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def predictions_in(
     table: Table, options: ReadOptions, items: list[Any], columns: Columns,
     empty: str = "an empty cell",
 ) -> xr.Dataset:  # fmt: skip
-    """Read columns of systems; ``empty`` says in a message what is missing."""
+    """Read columns of systems; ``empty`` describes a missing prediction in messages."""
     frame = pd.DataFrame(_typed(table, columns, options))
     kept, names = _complete(table, options, items, frame, empty), list(frame.columns)
     row, column = np.repeat(kept, len(names)), np.tile(np.arange(len(names)), len(kept))
@@ -86,7 +86,7 @@ def predictions_in(
 def _complete(
     table: Table, options: ReadOptions, items: list[Any], frame: pd.DataFrame, empty: str
 ) -> npt.NDArray[np.intp]:
-    """Return the rows with predictions of all systems; raise if other rows may not be dropped."""
+    """Return the rows with predictions of all systems; raise if others must not be dropped."""
     blank = frame.isna().to_numpy()
     if blank.any() and options.on_missing == "raise":
         first, column = (int(place) for place in np.argwhere(blank)[0])
@@ -127,7 +127,7 @@ def distinct(
     table: Table, options: ReadOptions, column: pd.Series[Any], name: str,
     hint: str = "A table with one row per label needs no format=",
 ) -> list[Any]:  # fmt: skip
-    """Return the items of the rows, or raise if one is in two rows; ``hint`` is then the advice."""
+    """Return the items of the rows, or raise with ``hint`` if an item is in two rows."""
     with relocated(table.place, table.name):
         encoded = tables.encode(column, name, error=options.error)
     doubled = np.flatnonzero(pd.Series(encoded.codes).duplicated())

@@ -1,12 +1,12 @@
-r"""The prior that items' normal scores share, learned with means and variances summed out.
+r"""The prior that the items of normal scores share, learned with means and variances summed out.
 
 .. math::
 
     m = c + s\,x_1, \qquad k = e^{x_2}, \qquad a = 2 e^{x_3}, \qquad b = a v\, e^{x_4}, \qquad
     x \sim \mathrm{Normal}(0,\ (1, 1.5, 1, 1))
 
-with c and s the middle and the spread of items' means, and v an item's typical variance: the prior
-is in the units of the scores, and is hardly more informative. With predictions,
+with c and s the middle and the spread of items' means, and v an item's typical variance. The prior
+is in these units of the scores, and is only weakly informative. With predictions,
 :math:`t \sum_j w_j z_{ij}` is added to the prior mean of item i, with z the standardised numbers of
 the systems j, :math:`w \sim \mathrm{Normal}(0, 1 / \sqrt J)` for J systems, and t the standard
 deviation of items' means, at least s.
@@ -61,8 +61,8 @@ INFERENCE: Final = (
     "and variances by exact draws, given the prior"
 )
 MOST_ITEMS: Final = 1000
-"""Maximum number of items from which the prior is learned, chosen by their names. More would change
-no reported digit, and every draw reads all of them."""
+"""Maximum number of items from which the prior is learned; they are chosen by their names. More
+items would change no reported digit, and every draw reads all of them."""
 
 
 class Units(NamedTuple):
@@ -73,8 +73,8 @@ class Units(NamedTuple):
     variance: float
     reach: float
     """The unit of the weights of predictions: the larger of the spread and the standard deviation
-    of items' means. The standardised predictions of a system that knows the means have this
-    standard deviation as weight; in skewed scores it is much larger than the spread."""
+    of items' means. This standard deviation is the weight of standardised predictions that equal
+    the means. In skewed scores it is much larger than the spread."""
 
     def prior(self, x: Floats) -> NormalGamma:
         """Return (m, k, a, b) for x (..., 4), of an item without predictions."""
@@ -82,10 +82,12 @@ class Units(NamedTuple):
         b = a * self.variance * np.exp(x[..., 3])
         return NormalGamma(self.centre + self.spread * x[..., 0], np.exp(x[..., 1]), a, b)
 
-    def of_items(self, x: Floats, said: Floats) -> NormalGamma:
-        """Return (m, k, a, b) for x, with m (item); ``said`` (item, system) is z."""
+    def of_items(self, x: Floats, standard: Floats) -> NormalGamma:
+        """Return (m, k, a, b) for x, with m (item); ``standard`` (item, system) is z."""
         prior = self.prior(x)
-        return prior._replace(m=prior.m + self.reach * (said @ x[4:])) if said.size else prior
+        return (
+            prior._replace(m=prior.m + self.reach * (standard @ x[4:])) if standard.size else prior
+        )
 
 
 NO_NUMBERS: Final[Floats] = np.zeros((1, 0))
@@ -146,19 +148,19 @@ def weight_spread(n_systems: int) -> float:
     return 1.0 / math.sqrt(n_systems)
 
 
-def _spreads(said: Floats) -> Floats:
-    n = said.shape[1]
+def _spreads(standard: Floats) -> Floats:
+    n = standard.shape[1]
     return np.array([*SPREADS, *[weight_spread(max(n, 1))] * n])
 
 
-def log_density(x: Floats, units: Units, data: Moments, said: Floats = NO_NUMBERS) -> float:
+def log_density(x: Floats, units: Units, data: Moments, standard: Floats = NO_NUMBERS) -> float:
     """Return the log density of x, including the density of its own prior, up to a constant."""
-    found = normal.log_marginal(units.of_items(x, said), data).sum()
-    return float(found - 0.5 * np.sum((x / _spreads(said)) ** 2))
+    log_likelihood = normal.log_marginal(units.of_items(x, standard), data).sum()
+    return float(log_likelihood - 0.5 * np.sum((x / _spreads(standard)) ** 2))
 
 
 def draw_priors(
-    units: Units, data: Moments, draws: int, tune: int, key: int, said: Floats = NO_NUMBERS
+    units: Units, data: Moments, draws: int, tune: int, key: int, standard: Floats = NO_NUMBERS
 ) -> Floats:
     """Draw one chain of priors by elliptical slices around the mode.
 
@@ -177,16 +179,16 @@ def draw_priors(
     >>> round(float(prior.m.mean())), round(float(prior.k.mean()), 1)  # k = 1 / 4
     (5, 0.3)
     """
-    rng, spread = np.random.default_rng(int(key)), _spreads(said)
+    rng, spread = np.random.default_rng(int(key)), _spreads(standard)
 
     def loss(x: Floats) -> float:
-        return -log_density(x, units, data, said)
+        return -log_density(x, units, data, standard)
 
     mode, root = around_mode(loss, np.zeros(len(spread)), spread)
     root *= _WIDER
 
     def height(at: Floats) -> float:
-        return log_density(mode + root @ at, units, data, said) + 0.5 * float(at @ at)
+        return log_density(mode + root @ at, units, data, standard) + 0.5 * float(at @ at)
 
     at, out = rng.normal(size=len(spread)) / _WIDER, np.empty((draws, len(spread) + 1))
     for step in range(-tune, _STEPS * draws):
@@ -197,7 +199,7 @@ def draw_priors(
 
 
 def draw_priors_of_strata(
-    units: Units, data: Moments, draws: int, tune: int, keys: Keys, said: Numbers
+    units: Units, data: Moments, draws: int, tune: int, keys: Keys, numbers: Numbers
 ) -> Floats:
     """Draw priors with a mean and weights for each stratum: (chain, draw, ...).
 
@@ -205,12 +207,12 @@ def draw_priors_of_strata(
     the logarithms of the standard deviations between strata; the mean and weights of each stratum;
     and the log density.
     """
-    n, stratum = len(said.systems), said.stratum
+    n, stratum = len(numbers.systems), numbers.stratum
     assert stratum is not None
-    standard = said.centred / said.scale * weight_spread(max(n, 1)) * units.reach
+    standard = numbers.centred / numbers.scale * weight_spread(max(n, 1)) * units.reach
     where = Strata(
         np.zeros(4 + n), np.array([*SPREADS[1:], SPREADS[0], *[1.0] * n]),
-        np.array([0, *[1] * n]), len(said.strata),
+        np.array([0, *[1] * n]), len(numbers.strata),
     )  # fmt: skip
 
     def log_likelihood(x: Floats) -> Floats:
@@ -238,22 +240,22 @@ class NormalPrior(NamedTuple):
     """(chain, draw)"""
     systems: tuple[Any, ...] = ()
     """Names of the systems."""
-    told: bool = True
-    """Whether a fit contains these draws; false for a fit of a chunk of items."""
+    stored: bool = True
+    """Whether a fit also stores these draws; fits of chunks do not."""
     of_strata: dict[str, xr.DataArray] | None = None
     """Standard deviations between strata, and the means and weights of strata."""
 
-    def each(self, said: Numbers) -> NormalGamma:
+    def each(self, numbers: Numbers) -> NormalGamma:
         """Return the parameters (chain, draw, 1); m is (chain, draw, item) if items differ."""
         m, k, a, variance = np.moveaxis(self.values[..., None, :4], -1, 0)
         if self.of_strata is not None:
-            m = self.of_strata[f"stratum_{NAMES[0]}"].to_numpy()[..., said.stratum]
-            if said.systems:
+            m = self.of_strata[f"stratum_{NAMES[0]}"].to_numpy()[..., numbers.stratum]
+            if numbers.systems:
                 weight = self.of_strata[f"stratum_{WEIGHT}"].to_numpy()
-                for j in range(len(said.systems)):  # no array (chain, draw, item, system)
-                    m = m + weight[..., said.stratum, j] * said.centred[:, j]
-        elif said.systems:
-            m = m + self.values[..., 4:] @ said.centred.T
+                for j in range(len(numbers.systems)):  # no array (chain, draw, item, system)
+                    m = m + weight[..., numbers.stratum, j] * numbers.centred[:, j]
+        elif numbers.systems:
+            m = m + self.values[..., 4:] @ numbers.centred.T
         return NormalGamma(m, k, a, a * variance)
 
     def groups(self) -> dict[str, dict[str, xr.DataArray]]:
@@ -278,14 +280,14 @@ def teaching(data: Moments, step: float, which: npt.NDArray[np.bool_]) -> Moment
 
 
 FEW: Final = 20
-"""Number of items per system from which on the weights of three or more systems are estimated well
+"""Minimum number of items per system for good estimates of the weights of three or more systems
 (`benchmarks/real_scores.py`: with 12 items per system and five systems, squared errors of the best
 system are 1.7 times too large; with 30 and two systems, intervals have their coverage)."""
 
 
-def warn_of_many(n_items: int, said: Numbers) -> None:
-    """Warn if the weights of the systems are not known from so few items."""
-    n = len(said.systems)
+def warn_of_many(n_items: int, numbers: Numbers) -> None:
+    """Warn if the items are too few to learn the weights of the systems."""
+    n = len(numbers.systems)
     if n > 2 and n_items < FEW * n:
         warn_caller(
             f"The weights of {n} systems cannot be learned well from {n_items:,} items: the errors "
@@ -296,69 +298,69 @@ def warn_of_many(n_items: int, said: Numbers) -> None:
 
 
 def teachers(items: npt.NDArray[Any], data: Moments) -> npt.NDArray[np.bool_]:
-    """Return the items that the prior is learned from, which all have scores."""
+    """Return (item) whether the prior is learned from an item; all such items have scores."""
     out = data.n > 0
     out[out] = chosen(items[out], MOST_ITEMS)
     return out
 
 
 def learned(
-    data: Moments, said: Numbers, units: Units, size: Size, tune: int, rng: np.random.Generator
+    data: Moments, numbers: Numbers, units: Units, size: Size, tune: int, rng: np.random.Generator
 ) -> NormalPrior:
-    """Draw the prior, each chain in a thread; ``data`` and ``said`` are of the same items."""
-    standard = said.centred / said.scale if said.systems else NO_NUMBERS
+    """Draw the prior, each chain in a thread; ``data`` and ``numbers`` are of the same items."""
+    standard = numbers.centred / numbers.scale if numbers.systems else NO_NUMBERS
     keys = row_keys(np.arange(size[0], dtype=np.uint64), seed=fitting.stream_seed(rng))
-    if said.strata:
+    if numbers.strata:
         return _of_strata(
-            draw_priors_of_strata(units, data, size[1], tune, keys, said), units, said
+            draw_priors_of_strata(units, data, size[1], tune, keys, numbers), units, numbers
         )
-    found = np.stack(
+    draws = np.stack(
         mapped(
             lambda chain: draw_priors(units, data, size[1], tune, keys[chain], standard),
             range(size[0]), "", False,
         )
     )  # fmt: skip
-    m, k, a, b = units.prior(found[..., :4])
+    m, k, a, b = units.prior(draws[..., :4])
     values = np.stack([m, k, a, b / a], axis=-1)
-    weights = units.reach * found[..., 4:-1] / said.scale
+    weights = units.reach * draws[..., 4:-1] / numbers.scale
     return NormalPrior(
-        np.concatenate([values, weights], axis=-1), found[..., -1], tuple(said.systems)
+        np.concatenate([values, weights], axis=-1), draws[..., -1], tuple(numbers.systems)
     )
 
 
-def _of_strata(found: Floats, units: Units, said: Numbers) -> NormalPrior:
+def _of_strata(draws: Floats, units: Units, numbers: Numbers) -> NormalPrior:
     """Return draws of `draw_priors_of_strata` in the units of the scores."""
-    n, g = len(said.systems), len(said.strata)
-    weight = units.reach * weight_spread(max(n, 1)) / said.scale
-    m, k, a, b = units.prior(found[..., [3, 0, 1, 2]])
+    n, g = len(numbers.systems), len(numbers.strata)
+    weight = units.reach * weight_spread(max(n, 1)) / numbers.scale
+    m, k, a, b = units.prior(draws[..., [3, 0, 1, 2]])
     first = 4 + n + (2 if n else 1)
-    own = found[..., first:-1].reshape(*found.shape[:2], g, 1 + n)
-    names, dims = {STRATUM: list(said.strata)}, (*SAMPLE, STRATUM)
-    more = {
-        f"{NAMES[0]}_sd": xr.DataArray(units.spread * np.exp(found[..., 4 + n]), dims=SAMPLE),
+    own = draws[..., first:-1].reshape(*draws.shape[:2], g, 1 + n)
+    names, dims = {STRATUM: list(numbers.strata)}, (*SAMPLE, STRATUM)
+    strata_draws = {
+        f"{NAMES[0]}_sd": xr.DataArray(units.spread * np.exp(draws[..., 4 + n]), dims=SAMPLE),
         f"stratum_{NAMES[0]}": xr.DataArray(
             units.centre + units.spread * own[..., 0], dims=dims, coords=names
         ),
     }
     if n:
-        more[f"{WEIGHT}_sd"] = xr.DataArray(np.exp(found[..., 5 + n]), dims=SAMPLE)
-        more[f"stratum_{WEIGHT}"] = xr.DataArray(
-            weight * own[..., 1:], dims=(*dims, SYSTEM), coords=names | {SYSTEM: said.systems}
+        strata_draws[f"{WEIGHT}_sd"] = xr.DataArray(np.exp(draws[..., 5 + n]), dims=SAMPLE)
+        strata_draws[f"stratum_{WEIGHT}"] = xr.DataArray(
+            weight * own[..., 1:], dims=(*dims, SYSTEM), coords=names | {SYSTEM: numbers.systems}
         )
     values = np.concatenate(
-        [np.stack([m, k, a, b / a], axis=-1), weight * found[..., 4 : 4 + n]], axis=-1
+        [np.stack([m, k, a, b / a], axis=-1), weight * draws[..., 4 : 4 + n]], axis=-1
     )
-    return NormalPrior(values, found[..., -1], tuple(said.systems), of_strata=more)
+    return NormalPrior(values, draws[..., -1], tuple(numbers.systems), of_strata=strata_draws)
 
 
-def in_graph(units: Units, said: Numbers) -> Any:
+def in_graph(units: Units, numbers: Numbers) -> Any:
     """Write the prior's parameters as part of a PyMC model; m is (item) if items differ."""
     import pymc as pm
 
     def own(name: str, mean: Any, unit: Any, sd: Any, *dims: str) -> Any:
         """Return the parameters of each item's stratum."""
         values = pm.Normal(f"stratum_{name}", mean, unit * sd, dims=(STRATUM, *dims))
-        return values[said.stratum]
+        return values[numbers.stratum]
 
     typical = (1.0, TYPICAL_SHAPE, units.variance)
     m = pm.Normal(NAMES[0], units.centre, units.spread * SPREADS[0])
@@ -366,17 +368,17 @@ def in_graph(units: Units, said: Numbers) -> Any:
         pm.LogNormal(name, math.log(middle), spread)
         for name, middle, spread in zip(NAMES[1:], typical, SPREADS[1:], strict=True)
     )
-    if said.strata:
+    if numbers.strata:
         sd = pm.LogNormal(f"{NAMES[0]}_sd", math.log(units.spread), SD_SPREAD)
         m = own(NAMES[0], m, 1.0, sd)
-    if said.systems:
-        spread = units.reach * weight_spread(len(said.systems)) / said.scale
+    if numbers.systems:
+        spread = units.reach * weight_spread(len(numbers.systems)) / numbers.scale
         weight = pm.Normal(WEIGHT, 0.0, spread, dims=SYSTEM)
-        if said.strata:
+        if numbers.strata:
             sd = pm.LogNormal(f"{WEIGHT}_sd", 0.0, SD_SPREAD)
-            m = m + (said.centred * own(WEIGHT, weight, spread, sd, SYSTEM)).sum(axis=1)
+            m = m + (numbers.centred * own(WEIGHT, weight, spread, sd, SYSTEM)).sum(axis=1)
         else:
-            m = m + pm.math.dot(said.centred, weight)
+            m = m + pm.math.dot(numbers.centred, weight)
     return m, k, a, a * variance
 
 

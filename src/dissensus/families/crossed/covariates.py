@@ -1,4 +1,4 @@
-"""Covariates of items and annotators: a formula and two tables become columns of numbers."""
+"""Covariates of items and annotators: the numbers of a formula, evaluated on two tables."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from dissensus.kernels.types import Array, Floats, Ints
 
 INTERCEPT = "Intercept"
 _ENCODINGS: Final = {"Sum", "Treatment"}
-"""Encodings of the package formulae, which counts them among the variables of C(x, Sum)."""
+"""Names of encodings: the package formulae lists them as variables of a term such as C(x, Sum)."""
 
 Columns = Mapping[str, tuple[str, "pd.Series[Any]"]]
 """For each variable: its dim (item, annotator or annotation), and its values along that dim."""
 
 
 class Covariates(NamedTuple):
-    """Covariates of each label, centred, so that ``mu`` is the mean at their averages."""
+    """Covariates of each label, centred: ``mu`` is the mean where all covariates are average."""
 
     formula: str
     terms: Array
@@ -45,7 +45,7 @@ def covariates(formula: Any, annotations: xr.Dataset, items: Any, annotators: An
             if table is not None:
                 raise ArgumentError(
                     name, expected="no table without a formula", found=type(table).__name__,
-                    hint='Say which of its columns count, such as formula="~ age + words"',
+                    hint='Name the columns to use, such as formula="~ age + words"',
                 )  # fmt: skip
         return Covariates(
             "", np.empty(0, dtype=str), np.empty((annotations.sizes[ANNOTATION], 0)), np.empty(0)
@@ -64,8 +64,9 @@ def covariates(formula: Any, annotations: xr.Dataset, items: Any, annotators: An
         wrong = [name for name, column in zip(names, value.T, strict=True)
                  if not np.isfinite(column).all()]  # fmt: skip
         raise ArgumentError(
-            "formula", expected="finite numbers", found=f"others in the terms {shown(wrong)}"
-        )
+            "formula", expected="finite numbers",
+            found=f"infinite or undefined ones in the terms {shown(wrong)}",
+        )  # fmt: skip
     mean = value.mean(axis=0)
     of_pairs = partial(_of_pairs, matrix, columns, mean)
     return Covariates(f"~ {text}", np.array(names), value - mean, mean, of_pairs)
@@ -102,17 +103,17 @@ def require_pairs(design: Covariates, annotations: xr.Dataset) -> None:
     if design.of_pairs is None:
         return
     code = _places(annotations)
-    silent = np.setdiff1d(np.arange(annotations.sizes[ANNOTATOR]), code[ANNOTATOR])
-    if len(silent):
+    without_labels = np.setdiff1d(np.arange(annotations.sizes[ANNOTATOR]), code[ANNOTATOR])
+    if len(without_labels):
         raise ArgumentError(
             "annotations", expected="a label by each annotator, with formula=",
-            found=f"none by {shown(list(annotations[ANNOTATOR].to_numpy()[silent]))}",
+            found=f"none by {shown(list(annotations[ANNOTATOR].to_numpy()[without_labels]))}",
         )  # fmt: skip
     # A function of all rows, such as a mean, gives another value for a table of one row.
     ends = [design.value.argmin(axis=0), design.value.argmax(axis=0)]
     for row in np.unique(ends):
-        alone = design.of_pairs(code[ITEM][[row]], code[ANNOTATOR][[row]])
-        wrong = design.terms[~np.isclose(alone[0], design.value[row], rtol=1e-6, atol=1e-9)]
+        recomputed = design.of_pairs(code[ITEM][[row]], code[ANNOTATOR][[row]])
+        wrong = design.terms[~np.isclose(recomputed[0], design.value[row], rtol=1e-6, atol=1e-9)]
         if len(wrong):
             raise ArgumentError(
                 "formula", expected="terms that are a function of one item and one annotator",
@@ -131,7 +132,7 @@ def _right_side(formula: Any) -> str:
     if left.strip():
         raise ArgumentError(
             "formula", expected="a formula without a left side, such as '~ age + words'",
-            found=repr(formula), hint="Leave out what stands before ~: the labels are modelled",
+            found=repr(formula), hint="Remove the text before ~",
         )  # fmt: skip
     return (right if tilde else formula).strip()
 
@@ -154,20 +155,20 @@ def _variables(text: str) -> list[str]:
         ) from problem  # fmt: skip
     if described.group_terms:
         raise ArgumentError(
-            "formula", expected="no group terms such as (1 | item): items and annotators have "
-            "their effects already", found=repr(text),
+            "formula", expected="no group terms such as (1 | item): items and annotators already "
+            "have effects", found=repr(text),
         )  # fmt: skip
     terms = {str(getattr(term, "name", term)) for term in described.common_terms}
     if INTERCEPT not in terms:
         raise ArgumentError(
-            "formula", expected="a formula with an intercept, which is in the model already",
-            found=repr(text), hint="Leave 0 or -1 out of the formula",
+            "formula", expected="a formula with an intercept: the model has one",
+            found=repr(text), hint="Remove 0 or -1 from the formula",
         )  # fmt: skip
-    return sorted(described.var_names - {""})  # numbers in a call have this name
+    return sorted(described.var_names - {""})  # the name of numbers in a call
 
 
 def _columns(variables: list[str], annotations: xr.Dataset, items: Any, annotators: Any) -> Columns:
-    """Return the variables' columns, one value a name along their dim; raise if any are missing."""
+    """Return the dim and the values of each variable; raise if a column or a value is missing."""
     sides = {
         ITEM: _opened("items", ITEM, items, annotations),
         ANNOTATOR: _opened("annotators", ANNOTATOR, annotators, annotations),
@@ -175,24 +176,24 @@ def _columns(variables: list[str], annotations: xr.Dataset, items: Any, annotato
     wrong: list[str] = []
     out = {}
     for name in variables:
-        homes = [side for side, (table, _) in sides.items() if name in table]
-        if name == POOL and f"{POOL}_code" in annotations and not homes:
+        table_dims = [side for side, (table, _) in sides.items() if name in table]
+        if name == POOL and f"{POOL}_code" in annotations and not table_dims:
             codes = annotations[f"{POOL}_code"].to_numpy()
             out[name] = ANNOTATION, pd.Series(annotations[POOL].to_numpy()[codes])
-        elif len(homes) == 1:
-            table, place = sides[homes[0]]
-            out[name] = homes[0], _column(table[name]).iloc[place]
+        elif len(table_dims) == 1:
+            table, place = sides[table_dims[0]]
+            out[name] = table_dims[0], _column(table[name]).iloc[place]
             wrong += _missing(name, *out[name], annotations)
-        elif homes:
+        elif table_dims:
             wrong.append(f"{name!r} is a column of both items= and annotators=: rename one of them")
         elif name not in _ENCODINGS:
             known = [column for table, _ in sides.values() for column in table]
             near = resembling(name, known)
             hint = f"; did you mean {near!r}?" if near else ""
-            wrong.append(f"{name!r} is in no table (their columns: {shown(known) or 'none'}){hint}")
+            wrong.append(f"{name!r} is in no table (columns: {shown(known) or 'none'}){hint}")
     if wrong:
         raise ArgumentError(
-            "formula", expected="columns of the tables, with a value for each of their names",
+            "formula", expected="columns of the tables, with a value in each row that is used",
             found="; ".join(wrong),
         )  # fmt: skip
     return out
@@ -201,7 +202,7 @@ def _columns(variables: list[str], annotations: xr.Dataset, items: Any, annotato
 def _opened(
     argument: str, dim: str, table: Any, annotations: xr.Dataset
 ) -> tuple[Mapping[str, Any], Ints]:
-    """Return the columns of a table, and the row of each name that has labels."""
+    """Return the columns of a table, and the row of each item or annotator (-1: no row)."""
     if table is None:
         return {}, np.empty(0, dtype=np.int64)
     columns = dict(frames.opened(table))
@@ -210,33 +211,34 @@ def _opened(
             argument, expected=f"a table with a column {dim!r} of names", found=shown(list(columns))
         )
     names = columns.pop(dim).to_numpy()
-    people = annotations[dim].to_numpy()
+    annotation_names = annotations[dim].to_numpy()
     twice = pd.Index(names).duplicated()
     if twice.any():
         raise ArgumentError(
             argument, expected=f"one row for each {dim}",
             found=f"several for {shown(list(dict.fromkeys(names[twice])))}",
         )  # fmt: skip
-    place = tables.match(people, names)
+    place = tables.match(annotation_names, names)
     labelled = np.unique(annotations[f"{dim}_code"].to_numpy())
     absent = labelled[place[labelled] < 0]
     if len(absent):
         raise ArgumentError(
             argument, expected=f"a row for each {dim} that has labels",
-            found=f"none for {len(absent)} of {len(labelled)}: {shown(list(people[absent]))}",
+            found=f"none for {len(absent)} of {len(labelled)}: "
+            f"{shown(list(annotation_names[absent]))}",
             hint=f"Its column {dim!r} has names such as {shown(list(names[:3]))}",
         )  # fmt: skip
     return columns, place
 
 
 def _column(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Return numbers as floats, ordered categories as they are, and all else as text."""
+    """Return categories in their order, numbers as floats, and everything else as text."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         # Ordered, so that formulae keeps the order of categories; the first is the reference.
         return values.cat.remove_unused_categories().cat.as_ordered()
     if values.dtype == object:  # a list in a mapping, perhaps with missing entries
-        given = values[values.notna()]
-        if len(given) and given.map(_is_number).all():
+        present = values[values.notna()]
+        if len(present) and present.map(_is_number).all():
             return values.astype(np.float64)
     if pd.api.types.is_bool_dtype(values) or not pd.api.types.is_numeric_dtype(values):
         return values.astype(object).where(values.isna(), values.astype(str))
@@ -251,10 +253,10 @@ def _missing(name: str, dim: str, values: pd.Series[Any], annotations: xr.Datase
     codes = annotations[f"{dim}_code"].to_numpy()
     lacking = codes[values.isna().to_numpy()[codes]]
     if len(lacking):
-        who = list(dict.fromkeys(annotations[dim].to_numpy()[lacking].tolist()))
+        affected = list(dict.fromkeys(annotations[dim].to_numpy()[lacking].tolist()))
         yield (
-            f"{name!r} is missing for {len(who)} {dim}{'s' if len(who) > 1 else ''} "
-            f"({shown(who)}): fill it in, or leave their labels out"
+            f"{name!r} is missing for {len(affected)} {dim}{'s' if len(affected) > 1 else ''} "
+            f"({shown(affected)}): fill in the values, or remove the labels of {dim}s without one"
         )
 
 
@@ -282,21 +284,22 @@ def constants(terms: Array, value: Floats, mean: Floats) -> dict[str, xr.DataArr
     }
 
 
-def told_by_others(terms: Array, value: Floats, pool: Ints) -> Iterator[str]:
-    """Warn of terms that are linear combinations of others: coefficients are not identified."""
-    found = [terms[k] for k in aliased(value, pool)]
-    if found:
-        several = len(found) > 1
+def aliasing_warnings(terms: Array, value: Floats, pool: Ints) -> Iterator[str]:
+    """Return a warning if terms are linear combinations of others: these are not identified."""
+    dependent = [terms[k] for k in aliased(value, pool)]
+    if dependent:
+        several = len(dependent) > 1
         yield (
-            f"{shown(found)} {'are linear combinations' if several else 'is a linear combination'} "
-            f"of the mean and the terms before {'them' if several else 'it'}: the labels do not "
-            "identify these coefficients separately, and the estimates depend on the priors. Leave "
-            "some of these terms out of the formula."
+            f"{shown(dependent)} "
+            f"{'are linear combinations' if several else 'is a linear combination'} of the mean "
+            f"and the terms before {'them' if several else 'it'}: the labels do not identify these "
+            "coefficients separately, and the estimates depend on the priors. Leave some of these "
+            "terms out of the formula."
         )
 
 
 def aliased(value: Floats, pool: Ints) -> list[int]:
-    """Return the terms that are linear combinations of pools' means and of earlier terms."""
+    """Return the terms that are linear combinations of indicators of pools and of earlier terms."""
     rows = np.concatenate([np.eye(int(pool.max(initial=0)) + 1)[pool], value], axis=1)
     spread = np.linalg.norm(rows, axis=0)
     rows = rows / np.where(spread > 0, spread, 1.0)

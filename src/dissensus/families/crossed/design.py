@@ -1,10 +1,10 @@
 """Warnings of parameters that a design does not identify; errors for numbers without residuals.
 
-If items and annotators explain numbers exactly, there may be no posterior. Let N numbers equal
-a sum of effects, which can fit any r numbers exactly. As the residual's standard deviation s goes
-to 0, the numbers' density, effects integrated out, grows as s^-(N - r). Its product with a prior
-that is positive at 0 has no finite integral if N > r. If N = r (one label an item, say) the density
-stays finite.
+If effects explain all numbers exactly, the posterior may be improper. Let N numbers equal a sum of
+effects, and let r be the rank of the design: effects can fit any r numbers exactly. As the residual
+standard deviation s goes to 0, the density of the numbers, with effects integrated out, grows as
+s^-(N - r). If N > r, its product with a prior that is positive at 0 has no finite integral. If
+N = r, for example with one label for each item, the density stays finite.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scipy.stats import beta, f
 
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.errors import AnnotationError, DesignWarning, shown, warn_caller
-from dissensus.families.crossed.covariates import told_by_others
+from dissensus.families.crossed.covariates import aliasing_warnings
 from dissensus.families.crossed.kernels.sweep import GAUSSIAN, ORDINAL
 from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.sampling.design import Pairs, islands, listed_islands, pairs, scattered
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dissensus.families.crossed.process import Process
 
 FEW_SHARED: Final = 5
-"""Number of items that two pools share, below which their correlation is close to its prior."""
+"""The correlation of two pools that share fewer items is close to its prior."""
 _REPEATED: Final = 0.05
 """Share of repeated labels above which a warning is given."""
 _LEVEL: Final = 0.9
@@ -37,12 +37,12 @@ _NEGLIGIBLE: Final = 1e-6
 _PASSES: Final = 5
 """Number of times that means of items and of annotators are subtracted to get residuals."""
 _FREE: Final = 5.0
-"""Fewest degrees of freedom with which an annotator's residual variance is estimated."""
+"""Smallest degrees of freedom with which an annotator's residual variance is estimated."""
 _TOO_NARROW: Final = 1.5
 _CHANCE: Final = 0.001
 _ROUNDS: Final = 100
 _STALLED: Final = 0.99
-"""If a round leaves more than this share of the sum of squares, the limit is not 0."""
+"""If a round leaves more than this share of the sum of squares, the sum does not go to 0."""
 
 
 def warn_of_design(process: Process) -> None:
@@ -84,7 +84,7 @@ def _of_items(process: Process) -> Iterator[str]:
 
 def _of_terms(process: Process) -> Iterator[str]:
     """Warn of terms that are linear combinations of others."""
-    yield from told_by_others(process.terms, process.covariates, process.pool)
+    yield from aliasing_warnings(process.terms, process.covariates, process.pool)
 
 
 def _of_pools_alike(process: Process, pools: Array) -> Iterator[str]:
@@ -104,53 +104,61 @@ def _of_variances(process: Process) -> Iterator[str]:
     """Name the variances that cannot be separated, pool by pool."""
     rows = [process.pool == p for p in range(process.n_pools)]
     each = [pairs(process.item[own], process.member[own]) for own in rows]
-    # One pool suffices to learn a residual that the pools share. The same holds for a fixed
-    # residual if pools share cutpoints of three labels or more, whose distances set the scale.
+    # If pools share the residual, one pool suffices to learn it. The same holds for a fixed
+    # residual if pools share the cutpoints of three or more labels: their distances set the scale.
     shared = (process.family == GAUSSIAN and process.n_sd == 1) or (
         process.family == ORDINAL and len(process.labels) > 2
     )
-    known = (
+    residual_known = (
         shared
         and process.n_pools > 1
         and any(pair.repeated or (pair.of_item and pair.of_annotator) for pair in each)
     )
     for p, (own, pool_pairs) in enumerate(zip(rows, each, strict=True)):
         if own.any():
-            whose = "" if process.pools is None else f" of pool {shown([process.pools[p]])}"
-            yield from _of_pool(process, p, pool_pairs, whose, known=known)
+            pool_phrase = "" if process.pools is None else f" of pool {shown([process.pools[p]])}"
+            yield from _of_pool(process, p, pool_pairs, pool_phrase, residual_known=residual_known)
 
 
-def _of_pool(process: Process, p: int, seen: Pairs, whose: str, *, known: bool) -> Iterator[str]:
+def _of_pool(
+    process: Process, p: int, seen: Pairs, pool_phrase: str, *, residual_known: bool
+) -> Iterator[str]:
     """Warn of variances that the pairs of labels in a pool do not separate."""
-    few = list(_of_few(process, process.pool == p, whose))
+    single_warnings = list(_of_singles(process, process.pool == p, pool_phrase))
     if process.anonymous:
-        if not (seen.repeated or known or few):
+        if not (seen.repeated or residual_known or single_warnings):
             yield (
-                f"No item{whose} has two labels: sigma_item cannot be separated from the residual, "
-                "and ICC and xCC depend on their priors only. Let two annotators label each item."
+                f"No item{pool_phrase} has two labels: sigma_item cannot be separated from the "
+                "residual, and ICC and xCC depend on their priors only. Let two annotators label "
+                "each item."
             )
     else:
-        yield from _of_pairs(process, seen, whose, known=known, stands=not few)
-    yield from few
+        yield from _of_pairs(
+            process, seen, pool_phrase, residual_known=residual_known, several=not single_warnings
+        )
+    yield from single_warnings
 
 
 def _of_pairs(
-    process: Process, seen: Pairs, whose: str, *, known: bool, stands: bool
+    process: Process, seen: Pairs, pool_phrase: str, *, residual_known: bool, several: bool
 ) -> Iterator[str]:
-    """Do so if annotators have effects; ``stands``: there are several annotators and items."""
+    """Warn of variances that pairs do not separate, if annotators have effects.
+
+    ``several``: whether there are several annotators and several items.
+    """
     scale = (
         "." if process.family == GAUSSIAN
         else ", which is fixed: sigma_item, sigma_annotator and mu are known only relative to the "
         "total."
     )  # fmt: skip
-    if (seen.repeated or known) and not (seen.of_item or seen.of_annotator):
+    if (seen.repeated or residual_known) and not (seen.of_item or seen.of_annotator):
         yield (
-            f"Every item{whose} was labelled by one annotator, and every annotator labelled one "
-            "item: sigma_item and sigma_annotator cannot be separated, and ICC and annotator ICC "
-            f"depend on their priors{'; their sum is valid' if stands else ''}. Let two annotators "
-            "label each item."
+            f"Every item{pool_phrase} was labelled by one annotator, and every annotator labelled "
+            "one item: sigma_item and sigma_annotator cannot be separated, and ICC and annotator "
+            f"ICC depend on their priors{'; their sum is valid' if several else ''}. Let two "
+            "annotators label each item."
         )
-    elif seen.repeated or known or (seen.of_item and seen.of_annotator):
+    elif seen.repeated or residual_known or (seen.of_item and seen.of_annotator):
         return
     elif seen.of_item:
         sums = (
@@ -158,32 +166,32 @@ def _of_pairs(
             "effects, set anonymous=True."
         )
         yield (
-            f"No annotator{whose} gave more than one label: sigma_annotator cannot be separated "
-            f"from the residual{scale}{sums if stands else ''}"
+            f"No annotator{pool_phrase} gave more than one label: sigma_annotator cannot be "
+            f"separated from the residual{scale}{sums if several else ''}"
         )
     elif seen.of_annotator:
         sums = " The annotator ICC is valid, because it needs only the sum."
         yield (
-            f"No item{whose} has two labels: sigma_item cannot be separated from the "
-            f"residual{scale} ICC and xCC depend on their priors.{sums if stands else ''} Let two "
+            f"No item{pool_phrase} has two labels: sigma_item cannot be separated from the "
+            f"residual{scale} ICC and xCC depend on their priors.{sums if several else ''} Let two "
             "annotators label some items."
         )
     else:
         yield (
-            f"No item{whose} has two labels, and no annotator gave two: the shares of variance, "
-            "ICC and xCC depend on the priors only. Let two annotators label each item, and let "
-            "annotators label several items."
+            f"No item{pool_phrase} has two labels, and no annotator gave two: the shares of "
+            "variance, ICC and xCC depend on the priors only. Let two annotators label each item, "
+            "and let annotators label several items."
         )
 
 
-def _of_few(process: Process, own: np.ndarray, whose: str) -> Iterator[str]:
+def _of_singles(process: Process, own: np.ndarray, pool_phrase: str) -> Iterator[str]:
     """Warn of a single annotator or item, which leaves a standard deviation to its prior."""
     people = [] if process.anonymous else [(process.member, "annotator", "sigma_annotator")]
     for codes, noun, sigma in (*people, (process.item, "item", "sigma_item")):
         if own.sum() > 1 and len(np.unique(codes[own])) == 1:
             yield (
-                f"There is only one {noun}{whose}: {sigma} depends on its prior only, and so do "
-                "ICC and xCC. Do not report them."
+                f"There is only one {noun}{pool_phrase}: {sigma}, ICC and xCC depend on "
+                "priors only. Do not report them."
             )
 
 
@@ -191,15 +199,15 @@ def _of_effects(process: Process) -> Iterator[str]:
     """Name groups of annotators that share no item, if effects of annotators can be learned."""
     if process.anonymous:
         return
-    item, who = process.item, process.member_annotator[process.member]
-    seen = pairs(item, who)
+    item, annotator = process.item, process.member_annotator[process.member]
+    seen = pairs(item, annotator)
     names = process.annotations[ANNOTATOR].to_numpy()
-    group = islands(item, who, len(names))
+    group = islands(item, annotator, len(names))
     n = int(group.max()) + 1
-    # Each pool has its own mean: groups that are whole pools are not compared by effects.
-    within = len(np.unique(process.pool * n + group[who])) > len(np.unique(process.pool))
+    # Each pool has its own mean: effects are not compared between groups that are whole pools.
+    within = len(np.unique(process.pool * n + group[annotator])) > len(np.unique(process.pool))
     crossed = seen.of_annotator and (seen.of_item or seen.repeated)
-    if crossed and within and scattered(group, who):
+    if crossed and within and scattered(group, annotator):
         yield (
             f"The annotators are in {n:,} groups that share no item "
             f"({listed_islands(group, names)}). Within a group, item_effect and annotator_effect "
@@ -217,34 +225,35 @@ def _of_pools(process: Process) -> Iterator[str]:
     seen[process.item, process.pool] = 1
     both = seen.T @ seen
     names = [shown([name]) for name in process.pools]
-    few = [(int(both[p, q]), f"{names[p]} and {names[q]}")
-           for p in range(process.n_pools) for q in range(p + 1, process.n_pools)
-           if both[p, q] < FEW_SHARED]  # fmt: skip
-    if not few:
+    weak_pairs = [(int(both[p, q]), f"{names[p]} and {names[q]}")
+                  for p in range(process.n_pools) for q in range(p + 1, process.n_pools)
+                  if both[p, q] < FEW_SHARED]  # fmt: skip
+    if not weak_pairs:
         return
     shares = [f"{pair} share {'no item' if n == 0 else f'{n} item' + 's' * (n > 1)}"
-            for n, pair in few[:3]]  # fmt: skip
-    more = f", and {len(few) - 3} more pairs have fewer than {FEW_SHARED}" if len(few) > 3 else ""
-    mostly = "" if all(n == 0 for n, _ in few) else "mostly "
-    others = " and from other pools" if process.n_pools > 2 else ""
+            for n, pair in weak_pairs[:3]]  # fmt: skip
+    n_further = len(weak_pairs) - 3
+    further = f", and {n_further} more pairs have fewer than {FEW_SHARED}" if n_further > 0 else ""
+    mostly = "" if all(n == 0 for n, _ in weak_pairs) else "mostly "
+    others = " and by other pools" if process.n_pools > 2 else ""
     yield (
-        f"Pools {'; '.join(shares)}{more}. The correlation and xCC of such pools are {mostly}"
+        f"Pools {'; '.join(shares)}{further}. The correlation and xCC of such pools are {mostly}"
         f"determined by the prior{others}. A priori the correlation is {_prior_interval(process)} "
         "with probability .9. Let the pools label the same items."
     )
 
 
 def _of_repeats(process: Process) -> Iterator[str]:
-    """Warn of an annotator's repeated labels, which the model takes to be independent."""
-    who = process.annotations["annotator_code"].to_numpy().astype(np.int64)
-    cells = np.unique(np.stack([process.item, who, process.pool]), axis=1)
-    again = len(process.item) - cells.shape[1]
-    if again > _REPEATED * len(process.item):
+    """Warn of repeated labels by one annotator, which the model takes to be independent."""
+    annotator = process.annotations["annotator_code"].to_numpy().astype(np.int64)
+    cells = np.unique(np.stack([process.item, annotator, process.pool]), axis=1)
+    n_repeated = len(process.item) - cells.shape[1]
+    if n_repeated > _REPEATED * len(process.item):
         of = "" if process.family == GAUSSIAN else " (only numbers can be averaged)"
         yield (
-            f"{again:,} of {len(process.item):,} labels repeat a label by the same annotator for "
-            "the same item. The model has no effect of an annotator on an item: it takes repeated "
-            "labels to be as independent as those of two annotators. If annotators repeat "
+            f"{n_repeated:,} of {len(process.item):,} labels repeat a label by the same annotator "
+            "for the same item. The model has no effect of an annotator on an item: it takes "
+            "repeated labels to be as independent as those of two annotators. If annotators repeat "
             "themselves, sigma_item and ICC are too high, and their intervals too narrow. Keep one "
             f"label of each annotator for each item, or their mean{of}."
         )
@@ -273,58 +282,61 @@ def _of_noise(process: Process) -> Iterator[str]:
     cell = process.item * process.n_pools + process.pool
     for p in range(process.n_sd):  # of all pools, or of each
         rows = (process.pool == p) | (process.n_sd == 1)
-        found = unequal_noise(process.value[rows], cell[rows], process.member[rows])
-        if found is None:
+        unequal = unequal_noise(process.value[rows], cell[rows], process.member[rows])
+        if unequal is None:
             continue
-        sd, factor = found
+        sd, factor = unequal
         low, high = np.nanargmin(sd), np.nanargmax(sd)
-        whose = (
+        pool_phrase = (
             ""
             if process.n_sd == 1 or process.pools is None
             else (f" of pool {shown([process.pools[p]])}")
         )
         yield (
-            f"Some annotators{whose} have more noise than others: standard deviations of residuals "
-            f"go from {sd[low]:.3g} ({shown([names[low]])}) to {sd[high]:.3g} "
-            f"({shown([names[high]])}). The model has one sigma for all. For other annotators, "
+            f"Some annotators{pool_phrase} have more noise than others: standard deviations of "
+            f"residuals go from {sd[low]:.3g} ({shown([names[low]])}) to {sd[high]:.3g} "
+            f"({shown([names[high]])}). The model has one sigma for all. For new annotators, "
             f"its interval is too narrow (by a factor of at least about {factor:.2g}), and the "
             "interval of the ICC may be too narrow."
         )
 
 
-def unequal_noise(value: Floats, cell: Ints, who: Ints) -> tuple[Floats, float] | None:
+def unequal_noise(value: Floats, cell: Ints, annotator: Ints) -> tuple[Floats, float] | None:
     r"""Return each annotator's residual sd, and the factor by which sigma's interval is too narrow.
 
-    Residuals are what remains after means of items and of annotators are subtracted in turn. Let
-    annotator j have :math:`f_j` of f degrees of freedom and the variance :math:`v_j`, with mean v.
-    Between sets of annotators, v varies by :math:`J / (J - 1) \sum_j (f_j / f)^2 (v_j - v)^2`; the
-    model assumes :math:`2 v^2 / f`. The factor is the root of the ratio. The residuals of an item
-    share its annotators' noise, so that the factor is too small if items have two or three labels.
+    Residuals are labels less the means of items and of annotators, which are subtracted in turn.
+    The residuals of annotator j have :math:`f_j` of f degrees of freedom, and the variance
+    :math:`v_j`; v is the mean of these variances, weighted by :math:`f_j / f`. Between sets of J
+    annotators, the variance of v is :math:`J / (J - 1) \sum_j (f_j / f)^2 (v_j - v)^2`; under the
+    model it is :math:`2 v^2 / f`. The factor is the root of the ratio. The residuals of an item are
+    correlated, so that the factor is too small if items have only two or three labels.
 
-    None if the factor is below 1.5, or if Levene's test, which is robust to heavy tails, finds no
-    difference between the annotators' absolute residuals (p above .001).
+    None if fewer than two annotators have five degrees of freedom, if the factor is below 1.5, or
+    if Levene's test, which is robust to heavy tails, finds no difference between the annotators'
+    absolute residuals (p above .001).
 
-    On vcc2018_mos the factor is 2.6, on popquorn_offensiveness 2.4. Between random halves of their
-    annotators, sigma differs by 2.5 and 2.4 of the standard deviations that the model gives.
+    On vcc2018_mos the factor is 2.6, on popquorn_offensiveness 2.4. Estimates of sigma from random
+    halves of their annotators differ by 2.5 and 2.4 times the standard deviation of the model.
 
     >>> item, who = (axis.ravel() for axis in np.indices((20, 2)))
     >>> unequal_noise(np.arange(40.0), item, who)  # None: all residuals are 0
     """
     rest = value - value.mean()
     for _ in range(_PASSES):
-        rest = _without_means(rest, (cell, who))
-    free = np.bincount(who, 1.0 - 1.0 / np.bincount(cell)[cell]) - 1.0
+        rest = _without_means(rest, (cell, annotator))
+    free = np.bincount(annotator, 1.0 - 1.0 / np.bincount(cell)[cell]) - 1.0
     known = free >= _FREE
     n = int(known.sum())
     if n < 2:
         return None
-    each = np.where(known, np.bincount(who, rest**2) / np.where(known, free, 1.0), np.nan)
+    each = np.where(known, np.bincount(annotator, rest**2) / np.where(known, free, 1.0), np.nan)
     weight = free[known] / free[known].sum()
     own = each[known]
     v = float(weight @ own)
     between = n / (n - 1) * float(np.sum(weight**2 * (own - v) ** 2))
     ratio = between / (2.0 * v**2 / float(free[known].sum())) if v > 0 else 0.0
-    if ratio < _TOO_NARROW**2 or not _differ(np.abs(rest)[known[who]], who[known[who]]):
+    used = known[annotator]
+    if ratio < _TOO_NARROW**2 or not _differ(np.abs(rest)[used], annotator[used]):
         return None
     return np.sqrt(each), float(np.sqrt(ratio))
 
@@ -339,7 +351,7 @@ def _differ(value: Floats, group: Ints) -> bool:
 
 
 def _prior_interval(process: Process) -> str:
-    """Return the prior interval of a correlation: under LKJ it is a beta stretched to (-1, 1)."""
+    """Return the prior interval of a correlation: its LKJ prior is a beta scaled to (-1, 1)."""
     shape = process.lkj - 1 + process.n_pools / 2
     end = 2 * float(beta.ppf((1 + _LEVEL) / 2, shape, shape)) - 1
     return f"between {-end:.2f} and {end:.2f}"
@@ -348,22 +360,24 @@ def _prior_interval(process: Process) -> str:
 def require_residual(process: Process) -> None:
     """Raise if effects explain the numbers exactly, so that sigma has no proper posterior."""
     cell = process.item * process.n_pools + process.pool
-    alike: list[Any] = [slice(None)]
-    whose = [""]
+    row_sets: list[Any] = [slice(None)]
+    pool_phrases = [""]
     if process.n_sd > 1 and process.pools is not None:
-        alike = [process.pool == p for p in range(process.n_pools)]
-        whose = [f" of pool {shown([name])}" for name in process.pools]
-    for rows, words in zip(alike, whose, strict=True):
+        row_sets = [process.pool == p for p in range(process.n_pools)]
+        pool_phrases = [f" of pool {shown([name])}" for name in process.pools]
+    for rows, pool_phrase in zip(row_sets, pool_phrases, strict=True):
         if len(process.value[rows]):
             member = None if process.anonymous else process.member[rows]
-            require_unexplained(process.value[rows], cell[rows], member, words)
+            require_unexplained(process.value[rows], cell[rows], member, pool_phrase)
 
 
-def require_unexplained(value: Floats, cell: Ints, member: Ints | None, whose: str = "") -> None:
-    """Raise if numbers equal a sum of effects, and are more than effects can always fit exactly.
+def require_unexplained(
+    value: Floats, cell: Ints, member: Ints | None, pool_phrase: str = ""
+) -> None:
+    """Raise if numbers equal a sum of effects, although there are too many for an exact fit.
 
-    ``cell`` are codes of items, or of items in a pool; ``member`` of annotators, None where they
-    have no effects. ``whose`` is for the message, such as " of pool 'a'".
+    ``cell`` holds codes of items, or of items in a pool; ``member`` those of annotators, or is None
+    if annotators have no effects. ``pool_phrase`` is for the message, such as " of pool 'a'".
 
     >>> require_unexplained(np.array([1.0, 1.0, 2.0]), np.array([0, 0, 1]), None)
     Traceback (most recent call last):
@@ -374,12 +388,12 @@ def require_unexplained(value: Floats, cell: Ints, member: Ints | None, whose: s
     """
     if _left(value, cell, member) or len(value) <= _fitted_exactly(cell, member):
         return
-    who = "items" if member is None else "items and annotators"
+    effects = "items" if member is None else "items and annotators"
     raise AnnotationError(
         "annotations",
-        expected=f"numbers with a residual: {who} must not explain them to within a millionth of "
-        "their standard deviation",
-        found=f"{len(value):,}{whose} without a residual",
+        expected=f"numbers with a residual: {effects} must not explain them to within a millionth "
+        "of their standard deviation",
+        found=f"{len(value):,}{pool_phrase} without a residual",
         hint="If all annotators agree, except for a constant of each annotator, no model is "
         "needed; for grades, family='ordinal' accepts such data. If one label is millions of "
         "times larger than the others, check it for a mistake",
@@ -394,7 +408,7 @@ def _without_means(rest: Floats, codes: Sequence[Ints]) -> Floats:
 
 
 def _left(value: Floats, cell: Ints, member: Ints | None) -> bool:
-    """Return whether a residual remains, by subtracting means of items and annotators in turn."""
+    """Return whether a residual remains if means of items and annotators are subtracted in turn."""
     rest = value - value.mean()
     nothing = _NEGLIGIBLE**2 * float(rest @ rest)
     for _ in range(_ROUNDS):

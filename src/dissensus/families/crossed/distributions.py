@@ -1,4 +1,4 @@
-"""The distribution of ordered labels by cutpoints of a latent normal number."""
+"""The distribution of ordered labels that cutpoints make of a latent normal number."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pytensor.tensor.random.utils import normalize_size_param
 from dissensus.errors import ArgumentError
 
 _SLIM: Final = 1e-3
-"""Below this width the series of `_log_stretch` is exact to the last digits; above it differences
-lose at most three digits of sixteen."""
+"""Largest width for the series of `_log_stretch`, where it is exact to the last digits. For larger
+widths, differences lose at most three of sixteen digits."""
 
 
 class CumulativeProbitRV(SymbolicRandomVariable):
@@ -30,7 +30,7 @@ class CumulativeProbitRV(SymbolicRandomVariable):
     @classmethod
     def rv_op(cls, eta: Any, cutpoint: Any, *, size: Any = None, rng: Any = None) -> Any:
         """Build the graph of a draw."""
-        eta, cutpoint = (pt.as_tensor(one, dtype="float64") for one in (eta, cutpoint))
+        eta, cutpoint = (pt.as_tensor(parameter, dtype="float64") for parameter in (eta, cutpoint))
         rng, size = normalize_rng_param(rng), normalize_size_param(size)
         if rv_size_is_none(size):
             size = implicit_size_from_params(eta, cutpoint, ndims_params=cls.ndims_params)
@@ -83,10 +83,11 @@ class CumulativeProbit(Discrete):
         """Return an unnamed variable."""
         cutpoint = pt.as_tensor(cutpoint, dtype="float64")
         if cutpoint.type.ndim < 1 or cutpoint.type.shape[-1] == 0:
-            found = "a number" if cutpoint.type.ndim < 1 else "none"
+            description = "a number" if cutpoint.type.ndim < 1 else "none"
             raise ArgumentError(
-                "cutpoint", expected="a vector of one or more cutpoints, increasing", found=found
-            )
+                "cutpoint", expected="a vector of one or more cutpoints, increasing",
+                found=description,
+            )  # fmt: skip
         return super().dist([eta, cutpoint], **kwargs)
 
     def support_point(rv: Any, size: Any, eta: Any, cutpoint: Any) -> Any:  # noqa: N805
@@ -99,8 +100,8 @@ class CumulativeProbit(Discrete):
         """Return the log-probability of labels; minus infinity for other values."""
         last = cutpoint.shape[-1]
         code = pt.clip(value, 0, last).astype("int64")
-        # The first and the last label have one cutpoint, which is used for both sides here. An
-        # infinite cutpoint would give NaN, as zero times infinity, in a gradient.
+        # The first and the last label have one cutpoint, which is used for both sides here: an
+        # infinite cutpoint would make gradients NaN (zero times infinity).
         below = _chosen(cutpoint, pt.maximum(code - 1, 0))
         above = _chosen(cutpoint, pt.minimum(code, last - 1))
         log_p = _log_stretch(below - eta, above - below, pt.eq(code, 0), pt.eq(code, last))
@@ -135,9 +136,9 @@ def _log_stretch(lower: Any, width: Any, first: Any, last: Any) -> Any:
 
     .. math:: \Phi(e) - \Phi(-s) = \tfrac12 e^{-d^2/2} R, \qquad d = \max(-e, 0),
 
-    R, which does not underflow, is one of three: a sum of two error functions around 0, a
-    difference of scaled error functions in the tail, or a series in w where these would cancel.
-    All three are finite everywhere, so that gradients are finite.
+    R does not underflow. It has one of three forms: a sum of two error functions around 0, a
+    difference of scaled error functions in the tail, or a series in w for narrow intervals, where
+    these would cancel. All three are finite everywhere, so that gradients are finite.
     """  # noqa: E501
     middle = lower + width / 2
     far = pt.abs(middle)

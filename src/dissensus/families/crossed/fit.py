@@ -1,4 +1,4 @@
-"""Drawing from models of crossed effects, and naming the draws; `families.base.run` uses it."""
+"""Fits of crossed effects: their chains, names of draws, and diagnostics."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from dissensus.kernels.types import Array, Floats
 from dissensus.sampling import convergence
 
 Draws = dict[str, Floats]
-"""Draws in natural units (chain, draw, ...) by the names of `PARAMETERS`, always with a pool axis;
-``annotator_effect`` is (chain, draw, member)."""
+"""Draws in natural units (chain, draw, ...), by the names of `PARAMETERS`. They have the dims of
+`Parameter`, with the pool even if there is one; ``annotator_effect`` is (chain, draw, member)."""
 _GIBBS: Final = {
     GAUSSIAN: "exact Gibbs sampling, effects and means integrated out in turn",
     ORDINAL: "exact Gibbs sampling of the latent numbers behind ordered labels",
@@ -119,7 +119,7 @@ class CrossedFit(base.Fit[Process, Draws]):
         return draws
 
     def groups(self, draws: Draws, stats: Mapping[str, Array]) -> base.Groups:
-        """Name the draws and judge the chains."""
+        """Name the draws and diagnose the chains."""
         process = self.process
         posterior = parameters(process, draws)
         diagnostics = _diagnosed(posterior)
@@ -129,11 +129,11 @@ class CrossedFit(base.Fit[Process, Draws]):
                 for parameter in parameters_of(process)
                 if parameter.is_effect
             }
-        given = process.value if process.family == GAUSSIAN else process.value.astype(np.int64)
+        labels = process.value if process.family == GAUSSIAN else process.value.astype(np.int64)
         return base.Groups(
             posterior,
             {name: xr.DataArray(values, dims=SAMPLE) for name, values in stats.items()},
-            {_observed(process): _rows(process, given)},
+            {_observed(process): _rows(process, labels)},
             _constants(process),
             diagnostics,
         )
@@ -254,7 +254,7 @@ def _coordinates(process: Process) -> dict[str, Any]:
 
 
 def _diagnosed(posterior: Mapping[str, xr.DataArray]) -> dict[str, Any]:
-    """Judge the chains by all parameters at once, each correlation once."""
+    """Diagnose the chains by all parameters together, using each correlation once."""
     judged = dict(posterior)
     if "correlation" in judged:
         n_pools = judged["correlation"].sizes[POOL]

@@ -20,7 +20,7 @@ Prior = tuple[Any, ...]
 
 FORMS: Final = {"half_normal": HALF_NORMAL, "half_t": HALF_T, "exponential": EXPONENTIAL}
 _DEGREES: Final = 3.0
-"""Degrees of freedom of a half-t prior; with a heavy tail, data in conflict outweigh the prior."""
+"""Degrees of freedom of a half-t prior: with its heavy tail, data that conflict with it prevail."""
 NAMES: Final = {
     "gaussian": ("mu", "sigma_item", "sigma_annotator", "sigma"),
     "bernoulli": ("mu", "sigma_item", "sigma_annotator"),
@@ -57,7 +57,8 @@ def _scaled(value: Floats, names: Sequence[str]) -> dict[str, Prior]:
     if not spread > 0:
         values = f"{len(value)} times {value[0]:g}" if len(value) else "no label"
         raise AnnotationError(
-            "annotations", expected="numbers that differ, to scale the priors by", found=values,
+            "annotations", expected="numbers that differ: the default priors are in units of their "
+            "standard deviation", found=values,
             hint="Set the priors with priors=",
         )  # fmt: skip
     scales: dict[str, Prior] = {n: ("half_t", spread, _DEGREES) for n in names if "sigma" in n}
@@ -139,6 +140,6 @@ def _spelled(prior: Prior) -> str:
 
 
 def as_row(prior: Prior) -> list[float]:
-    """Return the prior of a positive parameter as the kernel takes it."""
+    """Return the prior of a positive parameter as a row of the kernel's `Priors`."""
     form, scale, *degrees = prior
     return [FORMS[form], scale, degrees[0] if degrees else 0.0]

@@ -40,7 +40,7 @@ LATENT_SD: Final = {BERNOULLI: float(np.pi / np.sqrt(3)), ORDINAL: 1.0}
 
 
 class Process(NamedTuple):
-    """Labels as numbers or codes, who gave them, and the priors."""
+    """Labels as numbers or codes, their items, annotators and pools, and the priors."""
 
     model: str
     annotations: xr.Dataset
@@ -51,7 +51,7 @@ class Process(NamedTuple):
     pool: Ints  # (annotation)
     member_annotator: Ints  # (member); empty if annotators have no effects
     member_pool: Ints  # (member)
-    pools: Array | None  # Names; None where there is one pool without a name
+    pools: Array | None  # Names; None if there is one pool, which has no name
     labels: Array  # Names of labels; empty for numbers
     priors: Mapping[str, Prior]
     lkj: float
@@ -74,7 +74,7 @@ class Process(NamedTuple):
 
     @property
     def centre(self) -> float:
-        """Mean that is subtracted from numbers while they are sampled, for precision."""
+        """Number that is subtracted before sampling, for precision: the mean; 0 for labels."""
         return float(self.value.mean()) if self.family == GAUSSIAN and len(self.value) else 0.0
 
     def data(self) -> Crossed:
@@ -138,7 +138,7 @@ def process(
     items: Any = None,
     annotators: Any = None,
 ) -> Process:
-    """Check annotations and settings, and put them together."""
+    """Return the process of checked annotations and settings."""
     fitting.require_kind(annotations, KINDS, model)
     arguments.one_of("family", family, FAMILIES)
     arguments.one_of("sampler", sampler, SAMPLERS)
@@ -154,15 +154,16 @@ def process(
     item = annotations["item_code"].to_numpy().astype(np.int64)
     pool = np.zeros_like(item) if pools is None else annotations["pool_code"].to_numpy()
     n_pools = 1 if pools is None else len(pools)
-    who, member, member_pool = _members(annotations, pool, n_pools, anonymous)
+    member_annotator, member, member_pool = _members(annotations, pool, n_pools, anonymous)
     design = covariates(formula, annotations, items, annotators)
     given = priors_for(
         family, value, priors, anonymous=anonymous, covariates=bool(len(design.terms))
     )
     coefficient = coefficient_prior(given, family, value, design.value)
     checked = Process(
-        model, annotations, family, value, item, member, pool.astype(np.int64), who, member_pool,
-        pools, labels, given, arguments.positive("correlation_prior", correlation_prior),
+        model, annotations, family, value, item, member, pool.astype(np.int64), member_annotator,
+        member_pool, pools, labels, given,
+        arguments.positive("correlation_prior", correlation_prior),
         n_pools if residual == "pool" else 1, *design[:4], coefficient,
     )  # fmt: skip
     if family == GAUSSIAN:
@@ -185,20 +186,20 @@ def _values(annotations: xr.Dataset, family: str) -> tuple[Floats, Array]:
             raise AnnotationError(
                 "annotations", expected="numbers, with family='gaussian'",
                 found=f"ordered words such as {str(annotations[LABEL].to_numpy()[0])!r}",
-                hint="family='ordinal' takes them",
+                hint="Use family='ordinal'",
             )  # fmt: skip
         return _sized(given_numbers(annotations).astype(np.float64)), np.empty(0)
     if "label_code" not in annotations:
         raise AnnotationError(
             "annotations", expected=f"labels, with family={family!r}", found=f"{kind} numbers",
-            hint="family='gaussian' takes numbers",
+            hint="Use family='gaussian'",
         )  # fmt: skip
     labels = annotations[LABEL].to_numpy()
     if family == BERNOULLI and len(labels) != 2:
         raise AnnotationError(
             "annotations", expected="two labels, with family='bernoulli'",
             found=f"{len(labels)}: {shown(list(labels))}",
-            hint="family='ordinal' takes ordered labels" if kind == "ordinal" else "",
+            hint="Use family='ordinal'" if kind == "ordinal" else "",
         )  # fmt: skip
     if family == ORDINAL and (kind != "ordinal" or len(labels) < 2):
         raise AnnotationError(
@@ -210,7 +211,7 @@ def _values(annotations: xr.Dataset, family: str) -> tuple[Floats, Array]:
 
 
 def _sized(value: Floats) -> Floats:
-    """Return numbers whose squares are finite and not 0, or raise."""
+    """Return the numbers; raise if squares of differences could overflow or underflow."""
     spread = float(np.ptp(value)) if len(value) else 0.0
     if spread and not 1.0 / _SIZE < spread < _SIZE:
         raise AnnotationError(
@@ -249,14 +250,17 @@ def _pools(annotations: xr.Dataset, shared_annotators: bool) -> Array:
 def _members(
     annotations: xr.Dataset, pool: Ints, n_pools: int, anonymous: bool
 ) -> tuple[Ints, Ints, Ints]:
-    """Return the annotator of each member, the member of each row, and the pool of each member."""
+    """Return the annotator of each member, the member of each row, and the pool of each member.
+
+    A member is an annotator in a pool. With ``anonymous``, there are no annotators of members.
+    """
     if anonymous:
         return np.empty(0, dtype=np.int64), pool.astype(np.int64), np.arange(n_pools)
-    who = annotations["annotator_code"].to_numpy().astype(np.int64)
+    annotator = annotations["annotator_code"].to_numpy().astype(np.int64)
     if n_pools == 1:
         n = annotations.sizes[ANNOTATOR]
-        return np.arange(n), who, np.zeros(n, dtype=np.int64)
-    pair, member = np.unique(who * n_pools + pool, return_inverse=True)
+        return np.arange(n), annotator, np.zeros(n, dtype=np.int64)
+    pair, member = np.unique(annotator * n_pools + pool, return_inverse=True)
     return pair // n_pools, member.ravel().astype(np.int64), pair % n_pools
 
 
@@ -274,10 +278,10 @@ class Parameter(NamedTuple):
 
     name: str
     slot: str  # Field of the kernel's `Parameters` and `Trace`
-    dims: tuple[str, ...]  # With the pool, even if the only pool has no name
+    dims: tuple[str, ...]  # With the pool, even if there is only one
     when: Callable[[Process], bool] = lambda _: True  # Whether a process has it
     variable: str = ""  # The free variable of the PyMC model, if it has another name
-    is_log: bool = False  # Whether PyMC moves the logarithm of the variable
+    is_log: bool = False  # Whether PyMC samples the logarithm of the variable
     is_effect: bool = False  # Whether it grows with items or annotators
 
 

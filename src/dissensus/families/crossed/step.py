@@ -1,8 +1,8 @@
 """The Gibbs step for crossed effects as a PyMC step method.
 
-It reads the model, and proves that it is a model of crossed effects, whose variables have the names
-of `dissensus.models.crossed_effects` or `cross_replication`. The mean of numbers may have
-further terms, which the step evaluates at each point.
+The step reads the model, and proves from its graph that it is a model of crossed effects. The
+variables must have the names of `dissensus.models.crossed_effects` or `cross_replication`. For
+numbers, the mean may have further terms, which the step evaluates at each point.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _PARAMETERS: Final = {
 
 
 class Reading(NamedTuple):
-    """A model as the step needs it."""
+    """The parts of a model that the step needs."""
 
     process: Process
     names: tuple[str, ...]  # The variables that the step moves
@@ -80,12 +80,12 @@ def read(model: Any) -> Reading:
         family, eta = _likelihood(observed[0])
         process = _process(model, observed[0], family, eta)
         reference = model if is_as_written(model) else base.model_of(process.model)(process)
-        more = proof.prove(
+        has_offset = proof.prove(
             model, observed[0], reference, parameters=_PARAMETERS[family],
             more_in_mean=family == GAUSSIAN,
         )  # fmt: skip
     names = tuple(rv.name for rv in reference.free_RVs)
-    return Reading(process, names, _offset(model, eta, names) if more else None)
+    return Reading(process, names, _offset(model, eta, names) if has_offset else None)
 
 
 def _likelihood(observed: Any) -> tuple[str, Any]:
@@ -103,7 +103,7 @@ def _likelihood(observed: Any) -> tuple[str, Any]:
 
 
 def _process(model: Any, observed: Any, family: str, eta: Any) -> Process:
-    """Return the process of a model, supposing that it is one of crossed effects."""
+    """Return the process of a model, assuming that it is a model of crossed effects."""
     free = {rv.name: rv for rv in model.free_RVs}
     shape = proof.shapes(model)
     pooled, anonymous = ROOT in free, ANNOTATOR not in free
@@ -116,18 +116,20 @@ def _process(model: Any, observed: Any, family: str, eta: Any) -> Process:
     n_items, n_pools = (*shape[ITEM], 1)[:2]
     value = proof.observed_values(model, observed).astype(np.float64)
     n = len(value)
-    item, *more = proof.places(eta, free[ITEM], shape[ITEM], n)
-    member = pool = more[0] if pooled else np.zeros(n, dtype=np.int64)
-    member_pool, who = np.arange(n_pools), np.empty(0, dtype=np.int64)
+    item, *pool_codes = proof.places(eta, free[ITEM], shape[ITEM], n)
+    member = pool = pool_codes[0] if pooled else np.zeros(n, dtype=np.int64)
+    member_pool, member_annotator = np.arange(n_pools), np.empty(0, dtype=np.int64)
     if not anonymous:
         if len(shape[ANNOTATOR]) != 1:
             raise unfit(f"{ANNOTATOR} with 1 dimension", f"{len(shape[ANNOTATOR])}")
         (member,) = proof.places(eta, free[ANNOTATOR], shape[ANNOTATOR], n)
-        who = np.arange(shape[ANNOTATOR][0])
-        member_pool = np.zeros(len(who), dtype=np.int64)
+        member_annotator = np.arange(shape[ANNOTATOR][0])
+        member_pool = np.zeros(len(member_annotator), dtype=np.int64)
         if pooled:
             sd, where = proof.prior(free[ANNOTATOR])[1], f"{ANNOTATOR}'s scale"
-            (member_pool,) = proof.places(sd, free[SD_ANNOTATOR], (n_pools,), len(who), where)
+            (member_pool,) = proof.places(
+                sd, free[SD_ANNOTATOR], (n_pools,), len(member_annotator), where
+            )
     gaps = [GAP] if family == ORDINAL and GAP in free else []
     n_labels = 0 if family == GAUSSIAN else 2 + sum(int(np.prod(shape[gap])) for gap in gaps)
     if n_labels:
@@ -135,10 +137,10 @@ def _process(model: Any, observed: Any, family: str, eta: Any) -> Process:
     return Process(
         model="cross_replication" if pooled else "crossed_effects",
         annotations=xr.Dataset(
-            coords={dims.ITEM: np.arange(n_items), dims.ANNOTATOR: np.arange(len(who))}
+            coords={dims.ITEM: np.arange(n_items), dims.ANNOTATOR: np.arange(len(member_annotator))}
         ),
         family=family, value=value, item=item, member=member, pool=pool,
-        member_annotator=who, member_pool=member_pool,
+        member_annotator=member_annotator, member_pool=member_pool,
         pools=np.arange(n_pools) if pooled else None, labels=np.arange(n_labels),
         priors={MU: _mean_prior(model, free[MU])}
         | {name: scale_prior(model, free[name]) for name in (*scales, *gaps)},
@@ -195,8 +197,8 @@ class CrossedEffectsGibbs(WholeModelStep):
 
     For models by `dissensus.models.crossed_effects.build` and
     `dissensus.models.cross_replication.build`, and models with the same variables. `pymc.sample`
-    chooses this step for such models. Another step, by default PyMC's NUTS, moves variables in
-    further terms of the mean of numbers.
+    chooses this step for such models. If the mean of numbers has further terms, another step, by
+    default PyMC's NUTS, moves their variables.
 
     Parameters
     ----------
@@ -234,7 +236,7 @@ class CrossedEffectsGibbs(WholeModelStep):
     """PyMC's value of the correlations after the last move, and their Cholesky factor."""
 
     def prepare(self, model: Any) -> None:
-        """Make the transforms of correlations, and lay out data and priors."""
+        """Make the functions that transform correlations, and lay out data and priors."""
         self.tune = True
         by_variable = {parameter.variable or parameter.name: parameter for parameter in PARAMETERS}
         self._moved = {name: by_variable[name] for name in self._reading.names}
@@ -247,17 +249,17 @@ class CrossedEffectsGibbs(WholeModelStep):
         )
 
     def move(self, point: Any) -> Any:
-        """Return a new point; the given one is not changed."""
+        """Return a new point; ``point`` is not changed."""
         par = self._parameters(point)
         state = gibbs.started(self.rng.integers(2**64, dtype=np.uint64))
         gibbs.advance(
             self._reading.process.family, state, self._data, par, self._priors, self.known, 1,
             learning=self.tune,
         )  # fmt: skip
-        return {**point, **self._natural(par)}, [{}]
+        return {**point, **self._pymc_values(par)}, [{}]
 
-    def _natural(self, par: Parameters) -> dict[str, Any]:
-        """Return the values that PyMC holds, from the kernel's parameters."""
+    def _pymc_values(self, par: Parameters) -> dict[str, Any]:
+        """Return PyMC's (transformed) values of the kernel's parameters."""
         process, out = self._reading.process, {}
         items = all_items(self._data, par.item, par.sd_item, par.correlation, self.rng)
         for name, parameter in self._moved.items():
@@ -288,8 +290,8 @@ class CrossedEffectsGibbs(WholeModelStep):
         for name, parameter in self._moved.items():
             slot, numbers = getattr(par, parameter.slot), value[name]
             if name == ROOT:
-                value_then, root = self._last
-                if not np.array_equal(numbers, value_then):
+                last_value, root = self._last
+                if not np.array_equal(numbers, last_value):
                     (root,) = self._to_root(numbers)
                 slot[:] = root @ root.T
             elif name == MU:

@@ -1,9 +1,9 @@
 """A Gibbs chain of a latent truth.
 
 A sweep draws the state of every item given the parameters, and then the parameters given counts of
-items and labels by state. A draw is kept between the two, so that parameters, probabilities of
-the truth, and the truth belong together. Sweeps are put together in Python from small kernels, so
-that only the kernels that a process needs are compiled.
+items and labels by state. A draw is stored between these two steps, so that its states belong to
+its parameters. Sweeps are composed of small kernels in Python, so that only the kernels that a
+process needs are compiled.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.kernels.votes import Votes
 
 _SETTLING: Final = 10
-"""Number of rounds that redraw systems that are not evidence, for each draw of annotators."""
+"""Number of times that systems that are not evidence are redrawn for each draw of annotators."""
 
 
 class Trace(NamedTuple):
@@ -76,15 +76,15 @@ class Work(NamedTuple):
 
 
 class Judging(NamedTuple):
-    """Data for drawing true labels if errors are correlated."""
+    """Data with which `true_labels` draws true labels, if errors are correlated."""
 
     votes: Votes  # With the true labels that are known
     prior: true.Prior
     answers: true.Answers  # Of systems with distinct answers
     items: true.Difficulty
-    same: Ints  # Index of each system among these (system): copies share draws
+    same: Ints  # Index of each system's answers among these (system): copies share draws
     n_given: Floats  # Labels given (pattern)
-    now: true.Beyond
+    now: true.ChainState
 
 
 class Chain:
@@ -106,8 +106,9 @@ class Chain:
         self.regression = process.regression()
         self.judging = _judging(process, votes, pattern)
         if self.judging is not None and self.judging.n_given.max() > 1:
-            # Matrices are relative to the label behind the annotations, not to known truths. If
-            # items have one label each, only known truths inform the accuracies of annotators.
+            # Matrices describe the label behind the annotations, which can differ from the true
+            # label: known truths are left out. If all items have one label each, known truths stay,
+            # as nothing else informs the accuracies of annotators.
             votes = votes._replace(known=votes.known[:0])
         self.votes = votes
         self.seen = _seen(process, votes)
@@ -132,7 +133,7 @@ class Chain:
             if form.related and not self.cut:
                 self._draw_related(self.work, self.seen)
             log_likelihood = self._visit(form.evidence, self.work, self.seen)
-            if self.cut and (first >= 0 or sweep == n - 1):  # in the warm-up, once a call
+            if self.cut and (first >= 0 or sweep == n - 1):  # in the warm-up, once per call
                 self._settle()
             if first >= 0:
                 self._keep(first + sweep, log_likelihood)
@@ -143,7 +144,7 @@ class Chain:
     def replay(self, values: Mapping[str, Array]) -> None:
         """Store the quantities that follow from draws of the PyMC model's variables.
 
-        These do not include systems that are not evidence, which are drawn here.
+        The model has no variables of systems that are not evidence; these are drawn here.
         """
         par, form = self.par, self.process.form
         many = to_kernel(form, values)
@@ -235,15 +236,15 @@ class Chain:
 
     def _draw_coefficients(self, counts: states.Counts) -> None:
         """Draw coefficients of covariates, and the annotators' deviations from the regression."""
-        form, par, given = self.process.form, self.par, self.regression
-        level = par.level[: form.first_system] + given.value @ par.coefficient
-        rest, at = level - given.value @ given.centre, np.empty(form.terms)
+        form, par, regression = self.process.form, self.par, self.regression
+        level = par.level[: form.first_system] + regression.value @ par.coefficient
+        rest, at = level - regression.value @ regression.centre, np.empty(form.terms)
         matrices.draw_coefficients(
-            self.state, given.along, not form.difficulty, par.skill, par.log_population, par.alike,
-            par.number, level, rest, at, counts.right, counts.wrong, counts.error,
+            self.state, regression.along, not form.difficulty, par.skill, par.log_population,
+            par.alike, par.number, level, rest, at, counts.right, counts.wrong, counts.error,
         )  # fmt: skip
         par.level[: form.first_system] = rest
-        par.coefficient[:] = given.centre + given.basis @ at
+        par.coefficient[:] = regression.centre + regression.basis @ at
 
     def _draw_errors(self, counts: states.Counts) -> None:
         """Draw the distribution of wrong labels of annotators without a confusion matrix."""
@@ -335,7 +336,7 @@ class Chain:
             )
 
     def _judge(self, judging: Judging, place: int) -> None:
-        """Draw true labels, and the accuracies of annotators and systems by them."""
+        """Draw true labels, and the accuracies of annotators and systems against them."""
         votes, prior, now, trace = judging.votes, judging.prior, judging.now, self.trace
         trace.correlation[place] = true.draw_correlation(
             self.state, votes, self.work.truth, judging.n_given, prior.correlation,
@@ -373,7 +374,7 @@ def fill_tables(
 
 
 def _judging(process: Process, votes: Votes, pattern: Ints) -> Judging | None:
-    """Return data and first state for drawing true labels; None if errors are independent."""
+    """Return the data and the initial state to draw true labels; None if errors are independent."""
     if process.errors is None:
         return None
     n = len(votes.n_items)
@@ -390,9 +391,9 @@ def _judging(process: Process, votes: Votes, pattern: Ints) -> Judging | None:
 
 
 def _seen(process: Process, votes: Votes) -> Votes:
-    """Return the votes without items that have no label as evidence and no known truth.
+    """Return the votes without items that have neither a label that is evidence nor a known truth.
 
-    Their states follow from the parameters. Drawing them would only slow down the chain.
+    The states of these items do not inform the parameters. Drawing them would slow down the chain.
     """
     evident = np.concatenate([[0], (votes.respondent < process.form.evidence).cumsum()])
     bare = np.diff(evident[votes.start]) == 0
@@ -448,10 +449,10 @@ def _trace(
 
 
 def start(process: Process, rng: np.random.Generator) -> Parameters:
-    """Return a random point at which annotators are better than guessing and than all systems.
+    """Return a random point at which annotators are better than guessing and better than systems.
 
-    At this point no labels are switched. With many items, chains that start with switched labels,
-    or with a system's errors as the truth, stay there.
+    At this point no labels are switched. With many items, a chain that starts with switched labels,
+    or with a system's errors as the truth, stays there.
     """
     form = process.form
     par, n_labels, people = blank(form), form.n_labels, form.first_system

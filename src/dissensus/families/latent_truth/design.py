@@ -18,18 +18,17 @@ if TYPE_CHECKING:
     from dissensus.families.latent_truth.process import Process
 
 ENOUGH: Final = 100
-"""Fewest annotations for each label of the label space with which matrices can be learned."""
+"""Confusion matrices need at least this number of annotations per label of the label space."""
 _FOR_MATRICES: Final = 3
-"""Fewest labels of an item that identify matrices. Two labels have fewer frequencies than two
-matrices have numbers. If all items have two, a rotation of all matrices changes no frequency."""
-
-
+"""Number of labels of an item that identify confusion matrices. Two labels have fewer frequencies
+than two matrices have entries: if all items have two labels, rotations of all matrices leave the
+frequencies as they are."""
 _FEW: Final = 0.1
-"""Share of the items without labels that may be unlike all labelled items without a warning."""
+"""Largest share of items without labels that may differ from all labelled items unannounced."""
 
 
 def warn_of_design(process: Process) -> None:
-    """Warn of parameters that the labels do not identify, whatever the number of draws."""
+    """Warn of parameters that the labels do not identify; more draws do not help."""
     for text in _warnings(process):
         warn_caller(text, DesignWarning)
 
@@ -62,64 +61,64 @@ def _warnings(process: Process) -> Iterator[str]:
     names = np.concatenate([people.astype(object), process.systems.astype(object)])
     if form.own_accuracy or (form.rows and form.pooling != COMPLETE):
         yield from _of_each(item, respondent, names, len(people), matrices=bool(form.rows))
-    elif alike and not form.rows:  # only systems have an accuracy of their own
-        told = anchored(item, respondent, len(names))
-        two = two_sided(islands(item, respondent, len(names)), told, names)
-        if two:
-            yield two
+    elif alike and not form.rows:  # only systems have their own accuracies
+        identified = anchored(item, respondent, len(names))
+        warning = two_sided(islands(item, respondent, len(names)), identified, names)
+        if warning:
+            yield warning
 
 
 def _unlike_labelled(process: Process) -> Iterator[str]:
-    """Warn of systems whose agreement with others on many items occurs on no labelled item."""
-    told = process.known >= 0
-    told[process.item] = True
-    if told.all() or not len(process.systems):
+    """Warn of systems whose accuracy on many items without labels is an extrapolation."""
+    labelled = process.known >= 0
+    labelled[process.item] = True
+    if labelled.all() or not len(process.systems):
         return
     first, _ = distinct(process.answers)  # copies are one system
     answers = process.answers[:, first]
     groups = agreement_groups(np.minimum(answers, process.form.n_labels), NO_ANSWER)
-    bare = (answers != NO_ANSWER) & ~told[:, None]
+    unlabelled = (answers != NO_ANSWER) & ~labelled[:, None]
     for s, name in enumerate(process.systems[first].tolist()):
-        known = np.unique(groups[told & (answers[:, s] != NO_ANSWER), s])
-        alone = int((bare[:, s] & ~np.isin(groups[:, s], known)).sum())
-        if alone > _FEW * bare[:, s].sum():
+        known = np.unique(groups[labelled & (answers[:, s] != NO_ANSWER), s])
+        n_unlike = int((unlabelled[:, s] & ~np.isin(groups[:, s], known)).sum())
+        if n_unlike > _FEW * unlabelled[:, s].sum():
             yield (
-                f"How often {name!r} is right is a guess on {alone:,} of "
-                f"{bare[:, s].sum():,} items without labels: there, the share of other systems "
-                "that agree with it (none, at most half, more, or all) is one that no labelled "
-                "item has. Let annotators label some of these items, drawn at random."
+                f"The accuracy of {name!r} on {n_unlike:,} of {unlabelled[:, s].sum():,} items "
+                "without labels is a guess: no labelled item has the same share of other systems "
+                "that agree with it (none, at most half, more, or all). Let annotators label some "
+                "of these items, drawn at random."
             )
 
 
 def _of_each(
     item: Ints, respondent: Ints, names: npt.NDArray[Any], n_annotators: int, *, matrices: bool
 ) -> Iterator[str]:
-    """Name annotators whose accuracy is not identified, and those who cannot be compared.
+    """Name annotators whose accuracy is not identified, and annotators who cannot be compared.
 
     The accuracy of an annotator who shares no item with others, and repeats no label, is not
     identified. If two annotators share items only with each other, one number (how often they
-    agree) has to determine two accuracies. Matrices need three labels of an item.
+    agree) has to determine two accuracies. Matrices are identified by items with three labels.
     """
     n = len(names)
     group = islands(item, respondent, n)
     size = np.bincount(group[group >= 0])
     each = np.bincount(item)
-    told = anchored(item, respondent, n)
+    identified = anchored(item, respondent, n)
     if matrices:
-        identified = np.unique(group[respondent[each[item] >= _FOR_MATRICES]])
-        told = np.isin(group, identified)
-    alone = (group >= 0) & (size[np.maximum(group, 0)] == 1) & ~told
-    lone = np.flatnonzero(alone[:n_annotators])
-    if len(lone):
+        identified_groups = np.unique(group[respondent[each[item] >= _FOR_MATRICES]])
+        identified = np.isin(group, identified_groups)
+    is_isolated = (group >= 0) & (size[np.maximum(group, 0)] == 1) & ~identified
+    isolated = np.flatnonzero(is_isolated[:n_annotators])
+    if len(isolated):
         yield (
-            f"{len(lone)} of {n_annotators} annotators ({shown(list(names[lone]))}) share no item "
-            "with other annotators: their accuracy depends only on the prior and on the "
+            f"{len(isolated)} of {n_annotators} annotators ({shown(list(names[isolated]))}) share "
+            "no item with other annotators: their accuracy depends only on the prior and on the "
             "population. Do not report it; let others label some of their items."
         )
     if not matrices or each.max() >= _FOR_MATRICES:  # otherwise the first warning covers all
-        two = two_sided(group, told, names)
-        if two:
-            yield two
+        warning = two_sided(group, identified, names)
+        if warning:
+            yield warning
     joined = np.where((group >= 0) & (size[np.maximum(group, 0)] > 1), group, -1)
     several = int((size > 1).sum())
     if several > 1 and scattered(joined, respondent[joined[respondent] >= 0]):

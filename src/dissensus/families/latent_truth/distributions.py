@@ -1,4 +1,4 @@
-"""PyMC distributions: labels with the truth summed out, and rows that lead with their own label."""
+"""PyMC distributions: labels with the truth summed out, and Dirichlet rows led by one place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from dissensus.sampling import places
 
 _INSIDE: Final = Assert(
     "respondents and labels must be codes below the numbers of respondents and of labels; "
-    "annotators whom the model does not tell apart are all respondent 0"
+    "annotators that the model does not distinguish are all respondent 0"
 )
 
 
@@ -52,18 +52,20 @@ class LatentTruthRV(SymbolicRandomVariable):
         )
         respondent = pt.as_tensor(respondent, dtype="int64")
         rng, size = normalize_rng_param(rng), normalize_size_param(size)
-        who = respondent
+        label_respondent = respondent
         if not rv_size_is_none(size) and size.type.shape != (0,):  # of items
             if size.type.shape != (1,):
-                raise NotImplementedError("labels of one study at a time: size is of items only")
-            who = pt.broadcast_to(respondent, (size[0], respondent.shape[1]))
-        middle_rng, first = uniform(size=who.shape[:1], rng=rng, return_next_rng=True)
-        next_rng, second = uniform(size=who.shape, rng=middle_rng, return_next_rng=True)
+                raise NotImplementedError("size can only be the number of items of one study")
+            label_respondent = pt.broadcast_to(respondent, (size[0], respondent.shape[1]))
+        middle_rng, first = uniform(size=label_respondent.shape[:1], rng=rng, return_next_rng=True)
+        next_rng, second = uniform(
+            size=label_respondent.shape, rng=middle_rng, return_next_rng=True
+        )
         edges = pt.cumsum(pt.exp(log_weight))
         state = pt.clip(pt.searchsorted(edges, first, side="right"), 0, edges.shape[0] - 1)
-        chances = _rows(pt.exp(log_response).transpose(0, 2, 1), who, state[:, None])
+        chances = _rows(pt.exp(log_response).transpose(0, 2, 1), label_respondent, state[:, None])
         label = (pt.cumsum(chances, axis=-1)[..., :-1] <= second[..., None]).sum(axis=-1)
-        label = pt.switch(who < 0, layout.EMPTY, label).astype("int64")
+        label = pt.switch(label_respondent < 0, layout.EMPTY, label).astype("int64")
         return cls(
             inputs=[rng, size, log_weight, log_response, respondent], outputs=[next_rng, label]
         )(rng, size, log_weight, log_response, respondent)
@@ -74,9 +76,10 @@ class LatentTruth(Discrete):
 
     .. math:: P(y_i) = \sum_s w_s \prod_n R_{r_{in}\, y_{in}\, s}
 
-    A *state* is the true label, and whatever else items differ in. Given the state all labels of an
-    item are independent. The log-probability has one number for each item. If respondents and
-    labels are constants, items with the same labels from the same respondents are computed once.
+    A *state* is the true label of an item together with its difficulty, for example. Given the
+    state, all labels of an item are independent. The log-probability has one number for each item.
+    If respondents and labels are constants, items with the same labels from the same respondents
+    are computed once.
 
     Parameters
     ----------
@@ -85,7 +88,8 @@ class LatentTruth(Discrete):
     log_response : tensor_like of float (respondent, response, state)
         Log-probabilities of labels; normalised over responses.
     respondent : tensor_like of int (item, place)
-        Who gave each label of an item; -1 at places without a label, where labels are -1 too.
+        Respondent who gave each label of an item; -1 at places without a label, where labels are
+        -1 too.
 
     Raises
     ------
@@ -151,19 +155,19 @@ def joint(label: Any, log_weight: Any, log_response: Any, respondent: Any) -> An
 
 def _rows(table: Any, respondent: Any, other: Any) -> Any:
     """Return rows of a table (respondent, other, ...) for places of items (item, place, ...)."""
-    who, what = pt.broadcast_arrays(pt.maximum(respondent, 0), pt.maximum(other, 0))
-    inside = pt.all(who < table.shape[0]) & pt.all(what < table.shape[1])
-    who = _INSIDE(who, inside)  # compiled code would read past the end of the table
+    first_code, second_code = pt.broadcast_arrays(pt.maximum(respondent, 0), pt.maximum(other, 0))
+    inside = pt.all(first_code < table.shape[0]) & pt.all(second_code < table.shape[1])
+    first_code = _INSIDE(first_code, inside)  # compiled code would read past the end of the table
     # Indexed by a vector: not all backends accept a matrix of indices.
-    rows = table.reshape((-1, table.shape[-1]))[(who * table.shape[1] + what).ravel()]
-    return rows.reshape((*who.shape, table.shape[-1]))
+    rows = table.reshape((-1, table.shape[-1]))[(first_code * table.shape[1] + second_code).ravel()]
+    return rows.reshape((*first_code.shape, table.shape[-1]))
 
 
-# Rows of a confusion matrix that have their own label most often.
+# Rows of a confusion matrix in which their own label has the largest probability.
 
 _TRIES: Final = 100_000
 _LEAST: Final = 1e-3
-"""Smallest probability that the place leads: draws are rejected until it does."""
+"""Smallest accepted probability that the place leads: draws are rejected until it leads."""
 _HARDLY: Final = "shape `a` makes the entry `own` the largest of a row too rarely to draw one"
 
 
@@ -217,9 +221,9 @@ class LeadingDirichlet(SimplexContinuous):
     Parameters
     ----------
     a : array_like of float (..., n)
-        Shape; > 0. Constants, so that the normalising constant can be integrated.
+        Shape; > 0. Must be constant, as the normalising constant is integrated numerically.
     own : array_like of int (...)
-        The place m, from 0; constants. It must lead in at least .1 % of the Dirichlet's draws.
+        The place m, from 0. Must be constant, and lead in at least .1 % of the Dirichlet's draws.
 
     Raises
     ------
@@ -249,7 +253,7 @@ class LeadingDirichlet(SimplexContinuous):
                 "own", expected=f"places from 0 to {n - 1}", found=brief(place.tolist())
             )
         try:
-            least = shares(shape, place).min(initial=1.0)
+            least = shares_by_row(shape, place).min(initial=1.0)
         except ValueError:
             raise ArgumentError(
                 "own", expected=f"one place for each row of a, of shape {shape.shape[:-1]}",
@@ -263,23 +267,23 @@ class LeadingDirichlet(SimplexContinuous):
         return super().dist([pt.as_tensor(shape), pt.as_tensor(place)], **kwargs)
 
     def support_point(rv: Any, *args: Any) -> Any:  # noqa: N805
-        """Return a point with .9 at its own place, which also leads at nearby points."""
+        """Return a point with .9 at the leading place."""
         _size, a, own = args
         n = a.shape[-1]
         same = pt.eq(pt.arange(n), pt.shape_padright(own))
         return pt.broadcast_to(pt.switch(same, 0.9, 0.1 / (n - 1.0)), rv.shape)
 
     def logp(value: Any, a: Any, own: Any) -> Any:  # noqa: N805
-        """Return the log density; minus infinity where another place is as large."""
+        """Return the log density; minus infinity if another place is as large or larger."""
         same = pt.eq(pt.arange(a.shape[-1]), pt.shape_padright(own))
         lead = pt.sum(pt.switch(same, value, 0.0), axis=-1, keepdims=True)
         fits = pt.all(same | (value < lead), axis=-1)
-        density = logp_of(Dirichlet.dist(a), value) - pt.log(shares(a.eval(), own.eval()))
+        density = logp_of(Dirichlet.dist(a), value) - pt.log(shares_by_row(a.eval(), own.eval()))
         return pt.switch(fits, density, -np.inf)
 
 
 def _shape(a: Any) -> Floats:
-    """Return shapes, checked."""
+    """Return the shapes; raise if they are not finite numbers > 0."""
     shape = _given("a", a)
     good = shape.dtype.kind in "iuf" and shape.ndim and shape.shape[-1]
     if not good or not (np.isfinite(shape) & (shape > 0)).all():
@@ -288,7 +292,7 @@ def _shape(a: Any) -> Floats:
 
 
 def _given(name: str, value: Any) -> npt.NDArray[Any]:
-    """Return a constant array."""
+    """Return a constant as an array; raise if it is a variable."""
     if isinstance(value, Constant):
         value = value.data
     if hasattr(value, "owner"):
@@ -296,19 +300,20 @@ def _given(name: str, value: Any) -> npt.NDArray[Any]:
     return np.asarray(value)
 
 
-def shares(a: Floats, own: npt.NDArray[np.integer]) -> Floats:
+def shares_by_row(a: Floats, own: npt.NDArray[np.integer]) -> Floats:
     """Return the probability that these places lead (...), given shapes (..., n)."""
     lead = np.broadcast_shapes(a.shape[:-1], own.shape)
     a, own = np.broadcast_to(a, (*lead, a.shape[-1])), np.broadcast_to(own, lead)
-    return np.array([share(a[row], int(own[row])) for row in np.ndindex(*lead)]).reshape(lead)
+    values = [leading_share(a[row], int(own[row])) for row in np.ndindex(*lead)]
+    return np.array(values).reshape(lead)
 
 
-def share(a: npt.ArrayLike, own: int) -> float:
+def leading_share(a: npt.ArrayLike, own: int) -> float:
     """Return the probability that one of independent gammas is the largest.
 
     Examples
     --------
-    >>> round(share([1.0, 1.0, 1.0, 1.0], 2), 6)
+    >>> round(leading_share([1.0, 1.0, 1.0, 1.0], 2), 6)
     0.25
     """
     a = np.asarray(a, dtype=np.float64)
@@ -322,5 +327,5 @@ def _leads(own: float, others: tuple[float, ...]) -> float:
     def density(u: float) -> float:
         return float(np.prod(special.gammainc(each, special.gammaincinv(own, u))))
 
-    # full_output suppresses a warning of roundoff: probabilities that small are refused.
+    # full_output suppresses a warning of rounding errors, which occur at refused probabilities.
     return float(integrate.quad(density, 0.0, 1.0, full_output=1)[0])

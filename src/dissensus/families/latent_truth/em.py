@@ -57,12 +57,12 @@ def climb(
         prevalence = votes.n_items @ truth + smoothing
         prevalence /= prevalence.sum()
         by_truth = by_place @ (votes.n_items[:, None] * truth)
-        given = by_truth.reshape(n_annotators, n_labels, n_labels) + smoothing
-        total = given.sum(axis=1, keepdims=True)
-        # The row of a label that is never true of an annotator's items is flat: any row has the
+        label_counts_by_truth = by_truth.reshape(n_annotators, n_labels, n_labels) + smoothing
+        total = label_counts_by_truth.sum(axis=1, keepdims=True)
+        # If a label is true of none of an annotator's items, its row is flat: all rows have the
         # same likelihood.
-        flat = np.full_like(given, 1 / n_labels)
-        confusion = np.divide(given, total, out=flat, where=total > 0)
+        flat = np.full_like(label_counts_by_truth, 1 / n_labels)
+        confusion = np.divide(label_counts_by_truth, total, out=flat, where=total > 0)
         with np.errstate(divide="ignore"):  # labels that cannot be true have probability 0
             log_prevalence, log_confusion = np.log(prevalence), np.log(confusion)
         joint = log_prevalence + counts @ log_confusion.reshape(-1, n_labels)
@@ -80,7 +80,7 @@ def climb(
 
 
 def labels_given(votes: Votes, truth: Floats, n_annotators: int) -> Floats:
-    """Return numbers of labels by true label (annotator, response, label)."""
+    """Return expected numbers of labels by true label (annotator, response, label)."""
     n_labels = truth.shape[1]
     by_truth = _counts(votes, n_annotators, n_labels).T @ (votes.n_items[:, None] * truth)
     return np.asarray(by_truth).reshape(n_annotators, n_labels, n_labels)
@@ -116,7 +116,7 @@ def em(
     Parameters
     ----------
     annotations : xarray.Dataset
-        Labels, nominal or ordinal. Repeated labels by one annotator count each as a label.
+        Labels, nominal or ordinal. Each repeated label by one annotator counts as a label.
     start : {"votes", "random"}
         The first guess of an item's truth: the shares of its labels, or a draw from
         Dirichlet(1 + its counts of labels).
@@ -128,8 +128,8 @@ def em(
         Stop when an iteration adds no more than this to the log-likelihood; >= 0.
     smoothing : float
         Count added to every label, of the prevalence and of each row of each confusion matrix;
-        >= 0. Above 0 this is the posterior mode under Dirichlet(1 + smoothing) priors, and it is
-        the log posterior density that rises.
+        >= 0. If it is above 0, the result is a posterior mode under Dirichlet(1 + smoothing)
+        priors, and iterations raise the log posterior density.
     random_seed : int or numpy.random.Generator, optional
         Makes random starts repeatable.
 
@@ -148,7 +148,7 @@ def em(
         ``log_likelihood``
             The log-likelihood, without multinomial constants.
         ``start_log_likelihood`` (start)
-            The log-likelihood that each start led to.
+            The log-likelihood at the end of each start.
 
         The attributes ``iterations`` and ``converged`` (1 or 0) are those of the best start.
 
@@ -171,8 +171,8 @@ def em(
 
     Examples
     --------
-    The start of Dawid and Skene leads to the prevalences that they published, .40, .42, .11 and
-    .07. Other values have a larger likelihood:
+    The start of Dawid and Skene leads to the prevalences that they published: .40, .42, .11 and
+    .07. Other starts lead to a larger likelihood:
 
     >>> import dissensus as dx
     >>> ann = dx.datasets.load("anaesthesia").annotations
@@ -211,8 +211,8 @@ def em(
             ConvergenceWarning,
             stacklevel=2,
         )
-    given = labels_given(patterns, best.truth, n_annotators).sum(axis=1)
-    result = _named(annotations, best, pattern, given, reached)
+    totals = labels_given(patterns, best.truth, n_annotators).sum(axis=1)
+    result = _named(annotations, best, pattern, totals, reached)
     return result.assign_attrs(start=start, smoothing=smoothing)
 
 
@@ -221,21 +221,21 @@ def _checked_starts(start: Any, starts: Any) -> int:
     n_starts = arguments.whole("starts", starts)
     if start == "votes" and n_starts > 1:
         raise ArgumentError(
-            "starts", expected='1 with start="votes", which always leads to the same place',
+            "starts", expected='1 with start="votes", which always leads to the same result',
             found=str(n_starts), hint='Several starts are for start="random"',
         )  # fmt: skip
     return n_starts
 
 
 def _named(
-    annotations: xr.Dataset, best: Estimate, pattern: Ints, given: Floats, reached: Floats
+    annotations: xr.Dataset, best: Estimate, pattern: Ints, totals: Floats, reached: Floats
 ) -> xr.Dataset:
     names = {dim: annotations[dim].to_numpy() for dim in (ITEM, ANNOTATOR, LABEL)}
     return xr.Dataset(
         {
             "prevalence": (LABEL, best.prevalence),
             "confusion": ((ANNOTATOR, LABEL, RESPONSE), best.confusion.transpose(0, 2, 1)),
-            "labels_given": ((ANNOTATOR, LABEL), given),
+            "labels_given": ((ANNOTATOR, LABEL), totals),
             "truth": ((ITEM, LABEL), best.truth[pattern]),
             "log_likelihood": best.log_likelihood,
             "start_log_likelihood": (_START, reached),

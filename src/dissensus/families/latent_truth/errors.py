@@ -12,12 +12,12 @@ from dissensus.families.latent_truth.kernels.true_labels import Prior
 LEARNED: Final = "learned"
 MEDIAN, SPREAD = 0.6, 0.5
 """The prior of the correlation: median, and standard deviation of the logarithm. In seven sets with
-a known truth the best correlations are .4 to 1 (docs/validation/truth.md). Their logarithms have a
-standard deviation of .24, which is widened as seven sets are few."""
+a known truth, the best correlations are .4 to 1 (docs/validation/truth.md). Their logarithms have a
+standard deviation of .24; the prior's is larger because seven sets are few."""
 _WEIGHT: Final = (-0.1, 1.2, 0.5, 3.5)
-"""The prior of a system's weight, from systems on the same sets: uniform between these shares of
-the weight that it has if it errs independently of annotators, which is at most 3.5, plus a normal
-error with standard deviation .5."""
+"""The prior of a system's weight w, from systems on the same sets. Let w0 be the weight of a system
+that errs independently of annotators, but at most 3.5. Then w is uniform from -.1 w0 to 1.2 w0,
+plus a normal error with standard deviation .5."""
 
 
 def checked_errors(given: Any, above: float | None = None) -> Prior | None:

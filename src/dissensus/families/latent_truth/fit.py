@@ -22,13 +22,13 @@ from dissensus.sampling.design import near_guessing
 _EXCHANGED: Final = 0.05
 """Share of draws with exchanged labels above which a fit mixes two posteriors."""
 _LOST: Final = 0.5
-"""A fit warns if annotators mostly give another label in more than this share of draws."""
+"""Share of draws in which annotators mostly give another label, above which a fit warns."""
 _MOST: Final = 500
-"""Larger matrices are not diagnosed entry by entry: this takes longer than sampling."""
+"""Matrices with more entries are not diagnosed entry by entry, which takes longer than sampling."""
 
 
 class TruthFit(base.Fit[Process, Trace]):
-    """A fit of a latent truth; its draws are the kernel's trace, chain and draw in front."""
+    """A fit of a latent truth. Its draws are the kernel's `Trace`, with chain and draw in front."""
 
     title: ClassVar[str] = "Sampling the truth"
     nuts: ClassVar[str] = "NUTS on the PyMC model, the truth summed out"
@@ -80,7 +80,7 @@ class TruthFit(base.Fit[Process, Trace]):
         return trace
 
     def groups(self, draws: Trace, stats: Mapping[str, Array]) -> base.Groups:
-        """Name the draws and judge the chains."""
+        """Name the draws and diagnose the chains."""
         process, form = self.process, self.process.form
         posterior = named(process, draws)
         diagnostics = _diagnosed(process, posterior)
@@ -103,12 +103,12 @@ class TruthFit(base.Fit[Process, Trace]):
         )
 
     def log_likelihood(self, draws: Trace) -> xr.Dataset:
-        """Return the log-likelihood of each item, all its labels together."""
+        """Return the log-likelihood of each item: of all its labels together."""
         values = draws.item_log_likelihood[..., self.pattern]
         each = self._of_items(values, ITEM)
         # Items without labels add nothing, and their rounding errors break leave-one-out.
-        some = np.diff(self.votes.start)[self.pattern] > 0
-        return xr.Dataset({"labels": each if some.all() else each.isel({ITEM: some})})
+        has_labels = np.diff(self.votes.start)[self.pattern] > 0
+        return xr.Dataset({"labels": each if has_labels.all() else each.isel({ITEM: has_labels})})
 
     def posterior_predictive(self, draws: Trace, rng: np.random.Generator) -> xr.Dataset:  # noqa: ARG002
         """Return labels of new items, in the layout of annotations and of answers."""
@@ -118,10 +118,10 @@ class TruthFit(base.Fit[Process, Trace]):
         n = process.annotations.sizes[ANNOTATION]
         labels = {"label_code": xr.DataArray(values[..., :n], dims=(*SAMPLE, ANNOTATION))}
         if process.form.n_respondents > process.form.first_system:
-            who, which = np.nonzero(process.answers.T != NO_ANSWER)
+            system, item = np.nonzero(process.answers.T != NO_ANSWER)
             shape = (*values.shape[:2], *process.answers.shape)
             codes = np.full(shape, NO_ANSWER, dtype=values.dtype)
-            codes[..., which, who] = values[..., n:]
+            codes[..., item, system] = values[..., n:]
             labels["system_label_code"] = _answers(process, codes, (CHAIN, DRAW))
         return xr.Dataset(labels)
 
@@ -132,13 +132,13 @@ class TruthFit(base.Fit[Process, Trace]):
 
 
 class FitWithout(TruthFit):
-    """A fit to all items but one, whose likelihood is computed like that of the others."""
+    """A fit to all items but one; the log-likelihood of that item is computed too."""
 
     title: ClassVar[str] = "Leaving out an item"
 
     def __init__(self, process: Process, options: base.FitOptions, place: int) -> None:
         super().__init__(process, options)
-        # A pattern keeps its place when none of its items are left.
+        # The pattern stays, even without items: `log_likelihood` refers to it.
         n_items = self.votes.n_items - (np.arange(len(self.votes.n_items)) == self.pattern[place])
         self.votes = self.votes._replace(n_items=n_items)
 
@@ -146,25 +146,26 @@ class FitWithout(TruthFit):
 def label_order(process: Process, confusion: Floats) -> dict[str, Any]:
     """Diagnose whether labels are switched, and warn if so.
 
-    The likelihood alone allows labels to change places. ``label_kept_min`` is the smallest
-    posterior probability that annotators on average (``confusion``: chain, draw, annotator, label,
-    response) call a label by its own name most often, ``labels_exchanged`` the share of draws in
-    which labels are exchanged: each is the most frequent response to one label, not always its own.
+    The likelihood stays the same if labels exchange their prevalences and their rows of matrices.
+    ``confusion`` is (chain, draw, annotator, label, response). In each draw, each label has a most
+    frequent response, on average over annotators. ``label_kept_min`` is the posterior probability
+    that this is the label itself, for the label where it is smallest. ``labels_exchanged`` is the
+    share of draws in which the most frequent responses are a permutation of the labels.
     """
     mean = confusion.mean(axis=2)
     own, leading = np.arange(mean.shape[-1]), mean.argmax(axis=-1)
     probability = (leading == own).mean(axis=(0, 1))
     lost = np.flatnonzero(probability < 1 - _LOST)
     if len(lost):
-        # A label's own name may lead on average, though seldom in a draw.
+        # The label itself can lead on average, although it seldom leads in a draw.
         others = np.where(np.eye(len(own), dtype=bool), -1.0, mean.mean(axis=(0, 1)))
         other = others.argmax(axis=-1)
         pairs = [f"{process.labels[z]!s} (labelled {process.labels[other[z]]!s})" for z in lost]
         warn_caller(
             "In the posterior, annotators mostly give another label where these are true: "
-            f"{shown(pairs)}. Either this is so, or the labels are switched, or the label is too "
-            "rarely true to be estimated. Check `confusion` and `prevalence`, or use "
-            'symmetric_confusion, or pooling="complete".'
+            f"{shown(pairs)}. Either annotators err in this way, or the labels are switched, or "
+            "the label is too rarely true to be estimated. Check `confusion` and `prevalence`, or "
+            'use symmetric_confusion, or pooling="complete".'
         )
     # R-hat does not detect chains that jump between two orders of labels.
     permuted = (np.sort(leading, axis=-1) == own).all(axis=-1) & (leading != own).any(axis=-1)
@@ -186,12 +187,12 @@ def label_order(process: Process, confusion: Floats) -> dict[str, Any]:
 
 
 def _diagnosed(process: Process, posterior: Mapping[str, xr.DataArray]) -> dict[str, Any]:
-    """Judge the chains by all parameters at once, and warn if they are poor."""
+    """Diagnose the chains by all parameters together, and warn if they are poor."""
     judged = dict(posterior)
     if "confusion" in judged and (
         process.interchangeable or judged["confusion"][0, 0].size > _MOST
     ):
-        del judged["confusion"]  # judged by the population's matrix, and by accuracies
+        del judged["confusion"]  # the population's matrix and the accuracies stand for it
     return convergence.diagnosed_parameters(judged)
 
 
@@ -209,7 +210,7 @@ def _answers(process: Process, codes: Any, lead: tuple[str, ...]) -> xr.DataArra
 
 
 def _constants(process: Process, truth_mean: Floats) -> dict[str, xr.DataArray]:
-    """Return who gave each label, and the mean probabilities (item, label) of the truth."""
+    """Return the design, and the mean probabilities (item, label) of the truth."""
     data = base.truth_constants(process, truth_mean)
     data["n_labels_given"] = xr.DataArray(
         np.bincount(data["annotator_code"], minlength=len(process.annotators)), dims=ANNOTATOR,

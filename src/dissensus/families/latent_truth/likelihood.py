@@ -1,6 +1,6 @@
-"""The likelihood of labels in PyMC, given accuracies and errors, for both models.
+"""The likelihood of labels in PyMC, given accuracies and errors, for both models of a latent truth.
 
-An item is in a state: its true label, how hard it is, and, where systems are related, the answer of
+The state of an item is its true label, its difficulty and, if systems are related, the answer of
 their source. `LatentTruth` sums the states out.
 """
 
@@ -20,9 +20,9 @@ RESPONDENT = "respondent"
 OTHER_LABEL = "other_label"
 OUTCOME = "outcome"
 _NEVER = -1e10
-"""In place of the logarithm of probability 0, so that sums stay finite."""
+"""Stands for the logarithm of probability 0, so that sums stay finite."""
 _LEAST = 1e-12
-"""Smallest difference of a logit from the logit of a guess, so that gradients are finite."""
+"""Smallest difference of a logit from the logit of guessing, so that gradients are finite."""
 
 
 class Source(NamedTuple):
@@ -46,7 +46,7 @@ def coordinates(process: Process) -> dict[str, Any]:
 
 
 def _respondents(process: Process) -> list[str]:
-    """Return names of annotators, then of systems, with "system" before an annotator's name."""
+    """Return names of annotators, then of systems (with "system", if an annotator has the name)."""
     people = [layout.EVERYBODY] if process.interchangeable else list(map(str, process.annotators))
     systems = list(map(str, process.systems[: process.n_modelled_systems]))
     return [*people, *(f"system {name}" if name in people else name for name in systems)]
@@ -69,7 +69,7 @@ def split(rows: Any) -> tuple[Any, Any]:
 def square(own: Any, others: Any, n_labels: int) -> Any:
     """Insert the diagonal (..., label, 1) into rows without it (..., label, other label).
 
-    It is chosen from two shifted copies, as assignment to parts of an array takes long to compile.
+    Entries are chosen from two shifted copies: assignment to parts of an array is slow to compile.
     """
     import pytensor.tensor as pt
 
@@ -81,8 +81,8 @@ def square(own: Any, others: Any, n_labels: int) -> Any:
 def eased(process: Process, logit: Any, spread: Any) -> Any:
     """Return logits of being right about items of each ease (..., ease).
 
-    ``logit`` (...) is of a typical item. Ease multiplies the odds beyond those of a guess by
-    exp(``spread`` * ease). It does not change accuracies at or below guessing.
+    ``logit`` (...) is for a typical item. The odds beyond those of guessing are multiplied by
+    exp(``spread`` * ease). Accuracies at or below guessing stay the same.
     """
     import pytensor.tensor as pt
 
@@ -96,7 +96,7 @@ def eased(process: Process, logit: Any, spread: Any) -> Any:
 
 
 def name_accuracies(process: Process, prevalence: Any, logit: Any) -> None:
-    """Add the accuracies that a fit reports, where they are not variables of the model.
+    """Add the accuracies that a fit reports, unless they are variables of the model.
 
     ``prevalence`` is (label), ``logit`` of being right (respondent, label, ease).
     """
@@ -173,7 +173,7 @@ def _mixed(own: Any, taken: Any, first: int) -> Any:
 
 
 def _known_items(process: Process) -> Ints:
-    """Return the items whose truth is observed; none where true labels are drawn afterwards."""
+    """Return the items whose truth is observed; none if true labels are drawn afterwards."""
     return np.flatnonzero((process.known >= 0) & (process.errors is None))
 
 

@@ -37,10 +37,10 @@ Values = Mapping[str, Any]
 """Variables of the PyMC model by name, with the draw as first axis."""
 
 TYPICAL: Final = "typical_"
-"""Prefix of the name of a typical item's matrix, if items differ in difficulty. In a fit, matrices
-are averages over items."""
+"""Prefix of the names of matrices for a typical item, if items differ in difficulty. In a fit,
+matrices are averages over items."""
 _LEAST: Final = 1e-300
-"""Smallest probability that has a logarithm."""
+"""Smaller probabilities are replaced by this one before taking logarithms."""
 
 
 class Parameter(NamedTuple):
@@ -95,7 +95,7 @@ def named(process: Process, trace: Trace) -> dict[str, xr.DataArray]:
         add("confusion", of_annotators(trace.confusion), ANNOTATOR, LABEL, RESPONSE)
     if form.rows or form.own_accuracy:
         add("annotator_accuracy", of_annotators(trace.accuracy), ANNOTATOR)
-    else:  # weighted by labels: with unequal errors, annotators are several respondents
+    else:  # weighted by numbers of labels: with unequal errors, annotators are several respondents
         given = np.bincount(process.respondent, minlength=first)[:first]
         add("annotator_accuracy", trace.accuracy[..., :first] @ (given / given.sum()))
     if form.pooling == HIERARCHICAL:
@@ -129,11 +129,11 @@ def named(process: Process, trace: Trace) -> dict[str, xr.DataArray]:
     return draws
 
 
-# Rows of matrices: taken apart into logits of being right and where errors fall, and put together.
+# Rows of matrices: split into logits of being right and distributions of errors, and joined again.
 
 
 def _take_apart(rows: Floats, many: Parameters, respondents: slice) -> None:
-    """Write rows (draw, respondent, label, response)."""
+    """Write the parts of rows (draw, respondent, label, response)."""
     rows = np.maximum(rows, _LEAST)
     away = ~np.eye(rows.shape[-1], dtype=bool)
     wrong = np.where(away, rows, 0.0).sum(axis=-1)
@@ -143,7 +143,7 @@ def _take_apart(rows: Floats, many: Parameters, respondents: slice) -> None:
 
 
 def _rows(many: Parameters, respondents: slice) -> Floats:
-    """Return rows (draw, respondent, label, response)."""
+    """Return rows (draw, respondent, label, response) from their parts."""
     skill, log_error = many.skill[:, respondents], many.log_error[:, respondents]
     wrong = expit(-skill)[..., None] * np.exp(log_error)
     rows = np.where(np.eye(skill.shape[-1], dtype=bool), expit(skill)[..., None], wrong)
@@ -163,7 +163,7 @@ def _population(form: Form, many: Parameters) -> Floats:
     return np.exp(many.log_population)
 
 
-# Where errors fall.
+# Distributions of errors.
 
 
 def _take_error_rows(form: Form, values: Values, many: Parameters) -> None:
@@ -212,7 +212,7 @@ def _offset(form: Form, many: Parameters) -> Floats:
 
 
 _LOGITS: Final = frozenset({MEAN, SHARED, SOURCE})
-"""Places of numbers that are probabilities, and logits in the kernel."""
+"""Places of the numbers that are probabilities in a fit, and logits in the kernel."""
 
 
 def _part(
@@ -245,7 +245,7 @@ def _has_spread(form: Form) -> Any:
 
 
 def _is_typical(form: Form) -> Any:
-    """Return whether the accuracy of a typical item, or a typical answer, is not the average."""
+    """Return whether accuracies for a typical item, or for own answers, differ from the average."""
     return form.difficulty or form.related
 
 
@@ -266,7 +266,7 @@ def _systems(form: Form, many: Parameters) -> Floats:
     return many.skill[:, form.first_system :]
 
 
-_ONE: Final = (
+_ALL: Final = (
     _people,
     lambda p: np.asarray(logit(p))[:, None, None],
     lambda skill: expit(skill[:, 0, 0]),
@@ -285,8 +285,8 @@ PARAMETERS: Final = (
     _number("accuracy_spread", SPREAD, _has_spread),
     Parameter("annotator_offset", _has_spread, _take_offset, _offset),
     _part("coefficient", lambda form: form.terms, lambda _, many: many.coefficient),
-    _part("annotator_accuracy", lambda form: not form.difficulty and _is_common(form), *_ONE),
-    _part("annotator_typical_accuracy", lambda form: form.difficulty and _is_common(form), *_ONE),
+    _part("annotator_accuracy", lambda form: not form.difficulty and _is_common(form), *_ALL),
+    _part("annotator_typical_accuracy", lambda form: form.difficulty and _is_common(form), *_ALL),
     _part("system_accuracy", lambda form: not form.rows and not _is_typical(form), *_EACH),
     _part("system_typical_accuracy", lambda form: not form.rows and _is_typical(form), *_EACH),
     _number("distance_decay", DECAY, lambda form: form.errors != EQUAL and form.ordered)._replace(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import arguments
-from dissensus.data.alignment import said_by_systems, systems_of
+from dissensus.data.alignment import labels_by_systems, systems_of
 from dissensus.data.known_labels import known_codes
 from dissensus.data.rows import statements_per
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
@@ -45,12 +45,12 @@ class Process(NamedTuple):
     systems: npt.NDArray[Any]  # Their names
     interchangeable: bool  # Whether all annotators are one respondent
     form: Form
-    ease: Floats  # How easy the items of each fifth are, in standard deviations
+    ease: Floats  # Ease of the items of each fifth, in standard deviations
     priors: Priors
     known: Ints  # True labels (item); -1 for none
     errors: true_labels.Prior | None
-    """How annotators of one item err together; None if they err independently. Otherwise systems
-    are judged by true labels, and are not respondents."""
+    """Priors for correlated errors of annotators; None if errors are independent. If they are
+    correlated, systems are compared with drawn true labels, and are not respondents."""
     formula: str = ""
     terms: Array = np.empty(0, dtype=str)  # Names of coefficients
     covariates: Floats = np.empty((0, 0))  # (annotator, term), centred
@@ -118,7 +118,7 @@ def process(
     rows: Floats | None = None,
     covariates: Mapping[str, Any] | None = None,
 ) -> Process:
-    """Check annotations, predictions and settings, and put them together.
+    """Return the process of checked annotations, predictions and settings.
 
     ``form`` holds the fields of `Form` that differ between models, ``rows`` the prior of the rows
     of confusion matrices, ``covariates`` the last fields of `Process`. Raises as
@@ -132,20 +132,21 @@ def process(
     fitting.require_choice(annotations)
     errors = checked_errors(error_correlation)
     answers, names = _answers(annotations, predictions, on_missing, errors is not None)
-    told = errors is not None or evidence == "all"  # by predictions alone
-    require_annotated(annotations, (answers != NO_ANSWER).any(axis=1) if told else None)
+    predictions_suffice = errors is not None or evidence == "all"  # items need no annotations
+    answered = (answers != NO_ANSWER).any(axis=1) if predictions_suffice else None
+    require_annotated(annotations, answered)
     _require_relatable(systems, errors, len(names))
     item, annotator, label = row_codes(annotations)
     n_labels = annotations.sizes[LABEL]
     first = 1 if interchangeable else annotations.sizes[ANNOTATOR]
     n_respondents = first + (len(names) if errors is None else 0)
-    who, which = np.nonzero(answers[:, : n_respondents - first].T != NO_ANSWER)
+    system_code, answered_item = np.nonzero(answers[:, : n_respondents - first].T != NO_ANSWER)
     result = Process(
         model=model,
         annotations=annotations,
-        item=np.concatenate([item, which]),
-        respondent=np.concatenate([annotator * (not interchangeable), first + who]),
-        label=np.concatenate([label, answers[which, who]]),
+        item=np.concatenate([item, answered_item]),
+        respondent=np.concatenate([annotator * (not interchangeable), first + system_code]),
+        label=np.concatenate([label, answers[answered_item, system_code]]),
         answers=answers,
         systems=names,
         interchangeable=interchangeable,
@@ -172,10 +173,10 @@ def process(
 
 def require_annotated(annotations: xr.Dataset, answered: Flags | None = None) -> None:
     """Raise unless every item has a label, or was ``answered`` (item) by a system."""
-    said, why = statements_per(annotations, ITEM), "the truth is estimated from labels"
+    n_statements, reason = statements_per(annotations, ITEM), "the truth is estimated from labels"
     if answered is not None:
-        said, why = said + answered, "or a system's prediction"
-    fitting.require_annotated(said, annotations, why)
+        n_statements, reason = n_statements + answered, "or a system's prediction"
+    fitting.require_annotated(n_statements, annotations, reason)
 
 
 def row_codes(annotations: xr.Dataset) -> tuple[Ints, Ints, Ints]:
@@ -190,8 +191,8 @@ def _require_relatable(systems: str, errors: true_labels.Prior | None, n_systems
     """Raise if systems="related" is not possible: errors are correlated, or too few systems."""
     if systems == "related" and errors is not None:
         raise ArgumentError(
-            "systems", expected="'independent' where errors are correlated: each system is then "
-            "estimated by itself", found="'related'",
+            "systems", expected="'independent' if errors are correlated: each system is then "
+            "estimated separately", found="'related'",
         )  # fmt: skip
     if systems == "related" and n_systems < 2:
         raise ArgumentError(
@@ -214,7 +215,7 @@ def _answers(
         raise PredictionError(
             "predictions", expected="one label from each system and item",
             found=f'numbers (kind "{kind}")' if kind == "continuous" else f"lists (kind {kind!r})",
-            hint="Cut numbers into labels; from lists, read only the first label",
+            hint="Turn numbers into labels, with thresholds; from lists, read only the first label",
         )  # fmt: skip
     labels = annotations[LABEL].to_numpy()
     vocabulary = aligned.predictions.get(LABEL, xr.DataArray([], dims=LABEL)).to_numpy()
@@ -225,4 +226,4 @@ def _answers(
             found=f"{shown(strange)}",
             hint="Read the annotations again, with all possible labels in labels=",
         )  # fmt: skip
-    return said_by_systems(aligned, labels), aligned.names
+    return labels_by_systems(aligned, labels), aligned.names

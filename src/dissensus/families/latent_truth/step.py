@@ -1,7 +1,7 @@
-"""The Gibbs step for a latent truth, as a PyMC step method that moves everything.
+"""The Gibbs step for a latent truth, as a PyMC step method that moves all variables.
 
-It reads the model, and proves that it is a model of a latent truth, whose variables have the names
-of `dissensus.models.symmetric_confusion` or `dissensus.models.dawid_skene`.
+The step reads the model, and proves from its graph that it is a model of a latent truth. The
+variables must have the names of `dissensus.models.symmetric_confusion` or `dawid_skene`.
 """
 
 from __future__ import annotations
@@ -89,26 +89,28 @@ def read(model: Any) -> Reading:
 
 
 def _process(model: Any, labels: Any) -> Process:
-    """Return the process of a model, supposing that it is one of a latent truth."""
+    """Return the process of a model, assuming that it is a model of a latent truth."""
     free = {rv.name.removeprefix(TYPICAL): rv for rv in model.free_RVs if knows(rv.name)}
     log_weight, log_response, respondent = labels.owner.op.dist_params(labels.owner)
     system_rows = free.get("system_confusion")
-    more = [] if system_rows is None else [system_rows.owner.op.dist_params(system_rows.owner)[0]]
+    row_shapes = []
+    if system_rows is not None:
+        row_shapes = [system_rows.owner.op.dist_params(system_rows.owner)[0]]
     start = model.initial_point()
-    weights, table, *around = of_point(model, [log_weight, log_response, *more])(start)
+    weights, table, *system_shapes = of_point(model, [log_weight, log_response, *row_shapes])(start)
     # Known truths are labels of a last respondent, who is always right.
     n_respondents = len(table) - np.array_equal(table[-1], oracle(*table.shape[1:]))
     n_systems = _n_systems(model, free, start)
     form, ease = _form(set(free), n_respondents, table.shape[1], n_systems, len(weights))
     covariates = regression(model, form.first_system) if form.pooling == HIERARCHICAL else {}
     form = form._replace(terms=len(covariates.get("terms", ())))
-    who, said = by_place(model, labels, respondent)
-    items, place = np.nonzero(who >= 0)
-    respondents = codes(who[items, place], len(table), "respondents")
-    value = codes(said[items, place], table.shape[1], "labels")
-    given = respondents < n_respondents
-    known = np.full(len(who), -1)
-    known[items[~given]] = value[~given]
+    respondent_codes, label_codes = by_place(model, labels, respondent)
+    items, place = np.nonzero(respondent_codes >= 0)
+    respondents = codes(respondent_codes[items, place], len(table), "respondents")
+    value = codes(label_codes[items, place], table.shape[1], "labels")
+    by_respondent = respondents < n_respondents
+    known = np.full(len(respondent_codes), -1)
+    known[items[~by_respondent]] = value[~by_respondent]
     systems = np.arange(n_systems)
     return Process(
         model="dawid_skene" if form.rows else "symmetric_confusion",
@@ -116,10 +118,11 @@ def _process(model: Any, labels: Any) -> Process:
             dims.ITEM: np.arange(len(known)), dims.LABEL: np.arange(form.n_labels),
             dims.ANNOTATOR: np.arange(form.first_system),
         }),
-        item=items[given], respondent=respondents[given], label=value[given],
+        item=items[by_respondent], respondent=respondents[by_respondent],
+        label=value[by_respondent],
         answers=np.full((len(known), n_systems), NO_ANSWER), systems=systems,
         interchangeable=form.first_system == 1, form=form, ease=ease,
-        priors=_priors(model, free, form, around), known=known, errors=None, **covariates,
+        priors=_priors(model, free, form, system_shapes), known=known, errors=None, **covariates,
     )  # fmt: skip
 
 
@@ -133,7 +136,7 @@ def _n_systems(model: Any, free: Mapping[str, Any], point: Mapping[str, Any]) ->
 def _form(
     names: set[str], n_respondents: int, n_labels: int, n_systems: int, n_states: int
 ) -> tuple[Form, Floats]:
-    """Return the form of the process, by the names of the model's variables."""
+    """Return the form of the process and the ease of items, by the names of the variables."""
     pooled, own = "population_confusion" in names, "right_or_wrong" in names
     difficulty, related = "difficulty_spread" in names, "shared_answers" in names
     graded, unequal = "distance_decay" in names, "error_concentration" in names
@@ -152,7 +155,7 @@ def _form(
     return form, ease
 
 
-def _priors(model: Any, free: Mapping[str, Any], form: Form, around: list[Floats]) -> Priors:
+def _priors(model: Any, free: Mapping[str, Any], form: Form, system_shapes: list[Floats]) -> Priors:
     """Return the priors whose parameters a user may choose."""
 
     def parameter(name: str, place: int) -> Any:
@@ -179,7 +182,7 @@ def _priors(model: Any, free: Mapping[str, Any], form: Form, around: list[Floats
         alike=np.array(
             [single("confusion_concentration", 0), 1 / single("confusion_concentration", 1)]
         ),
-        system=float(around[0][0, 0].sum()) if around else 1.0,
+        system=float(system_shapes[0][0, 0].sum()) if system_shapes else 1.0,
     )  # fmt: skip
 
 
@@ -230,13 +233,13 @@ class LatentTruthGibbs(WholeModelStep):
     _state_class = LatentTruthGibbsState
 
     def prepare(self, model: Any) -> None:
-        """Make the transform to PyMC's values, and a chain."""
+        """Make the function that transforms to PyMC's values, and a chain."""
         process = self._reading.process
         self._to_values = to_values(model, self._reading.names)
         self._chain = Chain(process, *process.votes())
 
     def move(self, point: Any) -> Any:
-        """Update all variables; the given point is not changed."""
+        """Update all variables; ``point`` is not changed."""
         (process, names, natural), chain = self._reading, self._chain
         at = self.recall(point) or natural(point)
         values = {name: value[None] for name, value in at.items()}

@@ -1,4 +1,4 @@
-"""Evidence on pairs in addition to people's votes: judges' verdicts, covariates of answers."""
+"""Evidence on pairs in addition to people's votes: judges' verdicts and answers' covariates."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from dissensus.wording import counted
 
 _ONLY: Final = "judge"
 """The name of a judge whose verdicts have no column of annotators."""
-_ALIKE: Final = 1e-9
-"""Maximum unexplained share of the sum of squares of a covariate that is linear in others."""
+_UNEXPLAINED: Final = 1e-9
+"""Maximum unexplained share of a covariate's sum of squares for it to count as linear in others."""
 
 
 class Evidence(NamedTuple):
@@ -36,7 +36,7 @@ class Evidence(NamedTuple):
     leaning: Floats  # (judge, system): score in the verdicts on all pairs, by least squares
     answer: Floats  # (pair, term): left less right, in standard deviations of answers
     place: Ints  # (vote): its pair
-    turn: Floats  # (vote): -1 where its sides are those of the pair exchanged
+    turn: Floats  # (vote): 1, or -1 where the pair's sides are exchanged
 
     @property
     def along(self) -> Floats:
@@ -56,15 +56,15 @@ def with_evidence(
     if predictions is None and answers is None:
         return pairs, None
     if ITEM not in pairs.coords:
-        given = {"predictions": predictions, "answers": answers}
-        argument = next(name for name, value in given.items() if value is not None)
+        evidence = {"predictions": predictions, "answers": answers}
+        argument = next(name for name, value in evidence.items() if value is not None)
         raise ArgumentError(
             argument, expected="None, since the votes have no prompts",
-            found=type(given[argument]).__name__,
+            found=type(evidence[argument]).__name__,
             hint='Name the column of prompts: dx.pairs(frame, item="...")',
         )  # fmt: skip
     verdicts = pairs if predictions is None else _verdicts(predictions)
-    pairs, verdicts, prompts = _alike(pairs, verdicts)
+    pairs, verdicts, prompts = _aligned(pairs, verdicts)
     n, key = pairs.sizes[SYSTEM], _keys(pairs)
     names = pairs[SYSTEM].to_numpy(), prompts
     pair, place_of_verdict = np.unique(_keys(verdicts), return_inverse=True)
@@ -93,10 +93,10 @@ def _leaning(left: Ints, right: Ints, verdict: Floats, n_systems: int) -> Floats
     """Return each system's score in the verdicts (judge, system), by least squares."""
     sides = np.zeros((n_systems, n_systems))
     total = np.zeros((n_systems, verdict.shape[1]))
-    for one, two, sign in ((left, right, 1.0), (right, left, -1.0)):
-        np.add.at(sides, (one, one), 1.0)
-        np.add.at(sides, (one, two), -1.0)
-        np.add.at(total, one, sign * verdict)
+    for system, opponent, sign in ((left, right, 1.0), (right, left, -1.0)):
+        np.add.at(sides, (system, system), 1.0)
+        np.add.at(sides, (system, opponent), -1.0)
+        np.add.at(total, system, sign * verdict)
     return np.ascontiguousarray((np.linalg.pinv(sides, hermitian=True) @ total).T)
 
 
@@ -111,8 +111,8 @@ def remarks(known: Evidence, n_systems: int) -> Iterator[str]:
     for name in _in_span(known, n_systems):
         yield (
             f"The votes cannot separate the covariate {name!r} of answers from systems or other "
-            "covariates: only their sum is estimated, and the priors divide it. Leave it out, or "
-            "get votes on answers of one system that differ in it."
+            "covariates: only their sum is estimated, and the priors divide it. Leave this "
+            "covariate out, or get votes on answers of one system that differ in it."
         )
 
 
@@ -128,29 +128,29 @@ def _in_span(known: Evidence, n_systems: int) -> Iterator[str]:
         own, others = answer[:, place], np.delete(answer, place, axis=1)
         design = hstack([systems, coo_array(others)]).tocsr()
         fitted = design @ lsqr(design, own, atol=1e-12, btol=1e-12)[0]
-        if ((own - fitted) ** 2).sum() <= _ALIKE * (own**2).sum():
+        if ((own - fitted) ** 2).sum() <= _UNEXPLAINED * (own**2).sum():
             yield str(known.terms[place])
 
 
 def _verdicts(predictions: Any) -> xr.Dataset:
     """Return judges' verdicts, or raise."""
     try:
-        found = checked_pairs(predictions)
+        verdicts = checked_pairs(predictions)
     except AnnotationError as problem:
         raise ArgumentError(
             "predictions", expected="judges' verdicts on pairs, from dissensus.pairs",
             found=str(problem.found),
             hint='Type predictions=dx.pairs(table, annotator="judge", item="...")',
         ) from None  # fmt: skip
-    if ITEM not in found.coords:
+    if ITEM not in verdicts.coords:
         raise ArgumentError(
             "predictions", expected="prompts, as the votes have", found="verdicts without prompts",
             hint='Name their column: dx.pairs(table, item="...")',
         )  # fmt: skip
-    return found
+    return verdicts
 
 
-def _alike(pairs: xr.Dataset, verdicts: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset, Array]:
+def _aligned(pairs: xr.Dataset, verdicts: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset, Array]:
     """Return both with the same codes of systems and prompts, and the names of prompts.
 
     Names in the votes come first. Systems with neither votes nor verdicts are left out.
@@ -176,7 +176,7 @@ def _alike(pairs: xr.Dataset, verdicts: xr.Dataset) -> tuple[xr.Dataset, xr.Data
 
 def prompts_of(pairs: xr.Dataset, predictions: Any) -> Array:
     """Return the names of the prompts that `Evidence.item` refers to."""
-    return _alike(pairs, _verdicts(predictions))[2]
+    return _aligned(pairs, _verdicts(predictions))[2]
 
 
 def _joined(ours: Array, theirs: Array, dim: str) -> Array:
@@ -211,42 +211,42 @@ def _pair(names: tuple[Array, Array], key: int) -> str:
     """Describe a pair in words, from the names of systems and prompts."""
     systems, prompts = names
     n = len(systems)
-    one, two = (systems[code].item() for code in (key // n % n, key % n))
-    return f"{one!r} and {two!r} on {prompts[key // n**2].item()!r}"
+    left, right = (systems[code].item() for code in (key // n % n, key % n))
+    return f"{left!r} and {right!r} on {prompts[key // n**2].item()!r}"
 
 
 def _by_pair(
     verdicts: xr.Dataset, names: tuple[Array, Array], pair: Ints, place: Ints
 ) -> tuple[Array, Floats, Floats]:
-    """Return the judges, and their verdicts and ties by pair; every judge judges every pair."""
+    """Return the judges, and their verdicts and ties by pair; raise if a verdict is missing."""
     turn, outcome = _turns(verdicts), verdicts["outcome"].to_numpy()
     if ANNOTATOR in verdicts.coords:
-        found, who = np.unique(verdicts["annotator_code"].to_numpy(), return_inverse=True)
-        judges = verdicts[ANNOTATOR].to_numpy()[found]
+        codes, judge = np.unique(verdicts["annotator_code"].to_numpy(), return_inverse=True)
+        judges = verdicts[ANNOTATOR].to_numpy()[codes]
     else:
-        judges, who = np.array([_ONLY]), np.zeros(len(place), dtype=np.int64)
+        judges, judge = np.array([_ONLY]), np.zeros(len(place), dtype=np.int64)
         _, first, times = np.unique(
             np.stack([place, turn > 0]), axis=1, return_index=True, return_counts=True
         )
         if (times > 1).any():
-            again = pair[place[first[np.argmax(times > 1)]]]
+            repeated = pair[place[first[np.argmax(times > 1)]]]
             raise ArgumentError(
                 "predictions", expected="one verdict on each pair and order of its sides, as no "
-                "judge is named", found=f"{times.max()} on {_pair(names, again)}",
+                "judge is named", found=f"{times.max()} on {_pair(names, repeated)}",
                 hint='Name the column of judges: dx.pairs(table, annotator="...")',
             )  # fmt: skip
     count, verdict, tied = (np.zeros((len(pair), len(judges))) for _ in range(3))
-    np.add.at(count, (place, who), 1.0)
+    np.add.at(count, (place, judge), 1.0)
     if (count == 0).any():
-        row, judge = np.argwhere(count == 0)[0]
+        row, column = np.argwhere(count == 0)[0]
         raise ArgumentError(
             "predictions", expected="a verdict of every judge on every pair",
             found=f"{(count == 0).sum():,} of {count.size:,} missing, such as that of "
-            f"{judges[judge].item()!r} on {_pair(names, pair[row])}",
+            f"{judges[column].item()!r} on {_pair(names, pair[row])}",
             hint="Leave out the judge, or the pairs that not all judges have judged",
         )  # fmt: skip
-    np.add.at(verdict, (place, who), (1.0 - outcome) * turn)
-    np.add.at(tied, (place, who), (outcome == 1).astype(np.float64))
+    np.add.at(verdict, (place, judge), (1.0 - outcome) * turn)
+    np.add.at(tied, (place, judge), (outcome == 1).astype(np.float64))
     return judges, verdict / count, tied / count
 
 
@@ -268,20 +268,20 @@ def _covariates(
     n = len(systems)
     codes = []
     for dim, known in ((ITEM, prompts), (SYSTEM, systems)):
-        given = tables.encode(table[dim], dim)
-        codes.append(tables.match(given.values, known)[given.codes])
+        encoded = tables.encode(table[dim], dim)
+        codes.append(tables.match(encoded.values, known)[encoded.codes])
     needed, rows = np.unique([item * n + left, item * n + right], return_inverse=True)
     key = np.where((codes[0] < 0) | (codes[1] < 0), -1, codes[0] * n + codes[1])
-    kept = np.flatnonzero(np.isin(key, needed))
-    kept = kept[np.argsort(key[kept], kind="stable")]
-    again = np.flatnonzero(np.diff(key[kept]) == 0)
-    if len(again):
+    used = np.flatnonzero(np.isin(key, needed))
+    used = used[np.argsort(key[used], kind="stable")]
+    repeated = np.flatnonzero(np.diff(key[used]) == 0)
+    if len(repeated):
         raise AnnotationError(
-            "answers", where=f"row {kept[again[0] + 1]}", expected="each item and system once",
-            found=f"{len(np.unique(key[kept][again])):,} of them again",
+            "answers", where=f"row {used[repeated[0] + 1]}", expected="each item and system once",
+            found=f"{len(np.unique(key[used][repeated])):,} of them more than once",
         )  # fmt: skip
-    if len(kept) < len(needed):
-        lacking = ~np.isin(needed, key[kept])
+    if len(used) < len(needed):
+        lacking = ~np.isin(needed, key[used])
         lost = int(np.argmax(lacking[rows.reshape(2, -1)].any(axis=0)))
         raise AnnotationError(
             "answers", expected="a row for each answer in the pairs",
@@ -289,15 +289,15 @@ def _covariates(
             f" (such answers: {lacking.sum():,})",
         )  # fmt: skip
     values = np.stack(
-        [tables.numbers(table[name].iloc[kept].reset_index(drop=True), name) for name in terms],
+        [tables.numbers(table[name].iloc[used].reset_index(drop=True), name) for name in terms],
         axis=1,
     )
-    one, two = rows.reshape(2, -1)
-    apart = values[one] - values[two]
-    same = [terms[k] for k in np.flatnonzero(~apart.any(axis=0))]
-    if same:
+    left_row, right_row = rows.reshape(2, -1)
+    difference = values[left_row] - values[right_row]
+    constant = [terms[k] for k in np.flatnonzero(~difference.any(axis=0))]
+    if constant:
         raise AnnotationError(
             "answers", expected="columns that differ between the two answers of some pair",
-            found=f"no difference in {shown(same)}",
+            found=f"no difference in {shown(constant)}",
         )  # fmt: skip
-    return tables.as_text(terms), apart / values.std(axis=0)
+    return tables.as_text(terms), difference / values.std(axis=0)

@@ -32,9 +32,9 @@ from dissensus.kernels.types import Array, Floats
 from dissensus.sampling import convergence
 
 _JUMPS: Final = 20
-"""The number of first sweeps in which blocks are drawn from their normal approximations."""
+"""Number of first sweeps, in which blocks are drawn from their normal approximations."""
 _FEW: Final = 2000
-"""With fewer distinct votes, each sweep stretches all spreads, otherwise two of them."""
+"""With fewer distinct votes, each sweep stretches all spreads; otherwise, two of them."""
 
 
 class Trace(NamedTuple):
@@ -177,7 +177,9 @@ class PairsFit(base.Fit[Process, Trace]):
         if draws.taste.shape[-1] < n_cells:
             taste = rng.normal(size=(*draws.log_likelihood.shape, n_cells))
             draws = draws._replace(taste=taste * draws.spread[..., TASTE, None])
-        for chain in range(len(draws.strength)):  # probabilities take 24 times the memory
+        for chain in range(
+            len(draws.strength)
+        ):  # saves memory: probabilities take 24 times as much
             part = Trace(*(values[chain : chain + 1] for values in draws))
             left, tie, _ = np.moveaxis(probabilities(self.process, part), -1, 0)
             rest = rng.uniform(size=left.shape)
@@ -219,13 +221,13 @@ def probabilities(process: Process, draws: Trace) -> Floats:
     """Return the probabilities of the outcomes of each vote (chain, draw, vote, outcome)."""
     form = process.form
     left, right = process.code("left_code"), process.code("right_code")
-    item, who = process.code("item_code"), process.code("annotator_code")
+    item, annotator = process.code("item_code"), process.code("annotator_code")
     eta = draws.strength[..., left] - draws.strength[..., right]
     if form.items:
         eta += draws.cell[..., item, left] - draws.cell[..., item, right]
     if form.tastes:
-        one, two = process.taste_places
-        eta += draws.taste[..., one] - draws.taste[..., two]
+        taste_left, taste_right = process.taste_places
+        eta += draws.taste[..., taste_left] - draws.taste[..., taste_right]
     along, tied = process.along, process.tied
     eta += draws.coefficient[..., : along.shape[1]] @ along.T
     tie = draws.common[..., TIE - 1, None] if form.ties else -np.inf
@@ -233,11 +235,11 @@ def probabilities(process: Process, draws: Trace) -> Floats:
     if form.items and form.ties:
         tie = tie + draws.cell[..., item, len(process.systems)]
     if form.annotators:
-        eta *= np.exp(draws.own[..., who, SHARP])
+        eta *= np.exp(draws.own[..., annotator, SHARP])
         if form.ties:
-            tie = tie + draws.own[..., who, TIE]
+            tie = tie + draws.own[..., annotator, TIE]
         if form.side:
-            eta += draws.own[..., who, SIDE]
+            eta += draws.own[..., annotator, SIDE]
     if form.side:
         eta += draws.common[..., SIDE - 1, None]
     logits = np.stack([eta / 2, np.broadcast_to(tie, eta.shape), -eta / 2], axis=-1)
@@ -323,8 +325,8 @@ class Chain:
             effects.draw_spreads(self.state, votes, form, par, self.scale)
             n_spreads = len(self.stretched)  # all spreads with few votes, else two of them
             turns = [first + sweep, first + sweep + n_spreads // 2]
-            few = len(votes.left) < _FEW or n_spreads < 2
-            for turn in range(n_spreads) if few else turns:
+            is_small = len(votes.left) < _FEW or n_spreads < 2
+            for turn in range(n_spreads) if is_small else turns:
                 of = self.stretched[turn % n_spreads]
                 effects.stretch(
                     self.state, votes, form, par, self.scale, of, self.table, self.ordered[0],
@@ -339,7 +341,7 @@ class Chain:
         """Store draws of the PyMC model's variables."""
         par, form, process = self.par, self.form, self.process
         item, system = cells(self.votes.prompts)
-        who, favoured = cells(self.votes.voters)
+        voter, favoured = cells(self.votes.voters)
         for place in range(len(values["strength"])):
             known = process.evidence
             par.strength[:] = values["strength"][place]
@@ -363,7 +365,7 @@ class Chain:
                     numbers = np.column_stack([numbers, values["item_tie"][place]])
                 par.cell[:] = numbers[item, system]
             if "annotator_taste" in values:
-                par.taste[:] = values["annotator_taste"][place][who, favoured]
+                par.taste[:] = values["annotator_taste"][place][voter, favoured]
             if form.annotators:
                 par.own[:, SHARP] = np.log(values["annotator_sharpness"][place])
                 for has, of, name in ((form.ties, TIE, "tie"), (form.side, SIDE, "side")):

@@ -1,4 +1,4 @@
-"""Maximum likelihood of Bradley-Terry with ties: all votes independent."""
+"""Maximum likelihood of the Bradley-Terry model with ties, for independent votes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from dissensus.kernels.types import Array, Floats
 
 
 def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
-    r"""Return the strengths under which the votes are most probable, taken as independent.
+    r"""Return the strengths under which the votes are most probable, if votes are independent.
 
     Parameters
     ----------
     pairs : xarray.Dataset
-        Votes, from `dissensus.pairs`. Voters and prompts are not told apart.
+        Votes, from `dissensus.pairs`. Voters and prompts are ignored.
     side : bool
         Whether the left answer has an advantage.
 
@@ -57,9 +57,9 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
     >>> dx.models.bradley_terry.maximum_likelihood(votes)["strength"].values.round(3)  # log(3) / 2
     array([ 0.549, -0.549])
     """
-    made = process(pairs, side=side)
-    votes, _ = made.votes
-    form, n_systems = made.form, len(made.systems)
+    checked = process(pairs, side=side)
+    votes, _ = checked.votes
+    form, n_systems = checked.form, len(checked.systems)
     n = n_systems + form.ties + form.side
     at, rows = np.zeros(n), empty_rows(len(votes.left))
     par = Parameters(
@@ -67,7 +67,7 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
         np.empty(0),
     )  # fmt: skip
     if not _climb(at, votes, form, n_systems, rows):
-        raise _infinite(at, made.systems, form)
+        raise _infinite(at, checked.systems, form)
     strength = at[:n_systems] - at[:n_systems].mean()
     par.strength[:] = strength
     out: dict[str, Any] = {"strength": (SYSTEM, strength)}
@@ -77,7 +77,7 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
         par.common[SIDE - 1] = out["side"] = at[n - 1]
     table = empty_table(len(votes.left))
     out["log_likelihood"] = log_likelihoods(votes, form, par, table, rows)
-    return xr.Dataset(out, {SYSTEM: made.systems})
+    return xr.Dataset(out, {SYSTEM: checked.systems})
 
 
 def _climb(at: Floats, votes: Votes, form: Form, n_systems: int, rows: Floats) -> bool:
@@ -103,8 +103,8 @@ def _climb(at: Floats, votes: Votes, form: Form, n_systems: int, rows: Floats) -
 
 _STEPS: Final = 200
 _FAR: Final = 25.0
-"""Odds of e^25 to 1: Newton's method passes this on its way to infinity, if votes separate systems
-without exception."""
+"""Maximum absolute estimate: e^25 to 1 as odds. Newton's method exceeds it if the votes separate
+systems without exception, so that the maximum is at infinity."""
 _SINGULAR: Final = 1e13
 
 
@@ -113,10 +113,10 @@ def _infinite(at: Floats, systems: Array, form: Form) -> AnnotationError:
     strength = at[: len(systems)] - at[: len(systems)].mean()
     far = systems[np.abs(strength) > 0.5 * np.abs(strength).max()].tolist()
     names = f" (farthest: {shown(far)})" if far else ""
-    beside = " or the tendency to ties" * form.ties + " or the left side's advantage" * form.side
+    others = " or the tendency to ties" * form.ties + " or the left side's advantage" * form.side
     return AnnotationError(
         "pairs", expected="votes with finite estimates of maximum likelihood",
-        found=f"strengths{beside} that grow without end, or that the votes cannot "
+        found=f"strengths{others} that grow without end, or that the votes cannot "
         f"separate{names}: some systems always won, never won, or were not compared",
         hint="models.bradley_terry.fit has priors, and takes these votes",
     )  # fmt: skip

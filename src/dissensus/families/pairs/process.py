@@ -40,7 +40,7 @@ SDS: Final = {
 
 @dataclass(frozen=True)
 class Process:
-    """Votes as codes, and which parts the model has."""
+    """Votes as codes, and the parts that the model has."""
 
     annotations: xr.Dataset
     form: Form
@@ -63,12 +63,12 @@ class Process:
         )
 
     def names(self, dim: str) -> Array:
-        """Return the names along a dim; none where the model does not tell them apart."""
+        """Return the names along a dim; none if the model ignores it."""
         known = {SYSTEM: 1, ANNOTATOR: self.form.annotators, ITEM: self.form.items}
         return self.annotations[dim].to_numpy() if known[dim] else np.empty(0, dtype=np.str_)
 
     def code(self, name: str) -> Ints:
-        """Return codes of votes; zeros where the model does not tell them apart."""
+        """Return codes of votes; zeros if the model ignores their dim."""
         dim = name.removesuffix("_code")
         if dim in (ANNOTATOR, ITEM) and not len(self.names(dim)):
             return np.zeros(self.annotations.sizes[VOTE], dtype=np.int64)
@@ -109,18 +109,19 @@ class Process:
         distinct, first, place, times = np.unique(
             rows, axis=0, return_index=True, return_inverse=True, return_counts=True
         )
-        item, left, right, who, outcome, _ = distinct.T
+        item, left, right, annotator, outcome, _ = distinct.T
         n_people, form = max(len(self.names(ANNOTATOR)), 1), self.form
         side, weight = 1.0 - outcome, times.astype(float)
         ends = [left, right, np.full_like(left, n_systems)]
         prompts, voters = (
             _sorted(group, n, side, weight, ends[:n_ends], n_systems)
             for group, n, n_ends in (
-                (item, n_items, (2 + form.ties) * form.items), (who, n_people, 2 * form.tastes)
+                (item, n_items, (2 + form.ties) * form.items),
+                (annotator, n_people, 2 * form.tastes),
             )
         )  # fmt: skip
         return Votes(
-            left.copy(), right.copy(), who.copy(), side, weight, prompts, voters,
+            left.copy(), right.copy(), annotator.copy(), side, weight, prompts, voters,
             self.along[first], self.tied[first],
         ), place  # fmt: skip
 
@@ -143,13 +144,13 @@ def cells(of: Cells) -> tuple[Ints, Ints]:
 def _sorted(
     group: Ints, n: int, side: Floats, weight: Floats, ends: list[Ints], n_systems: int
 ) -> Cells:
-    """Sort votes by prompt or voter, n in number; ``ends`` are the systems of votes' cells."""
+    """Sort votes by one of ``n`` prompts or voters; ``ends`` are the systems of votes' cells."""
     order, width = np.argsort(group, kind="stable"), n_systems + 1
     keys = np.array([group * width + end for end in ends], dtype=np.int64)
-    found, code = np.unique(keys, return_inverse=True)
+    distinct, code = np.unique(keys, return_inverse=True)
     places = code.reshape(len(ends), len(group)).astype(np.int64).take(order, axis=1)
     left, right, tie = [*places, *np.empty((3, 0), dtype=np.int64)][:3]
-    owner, system = np.divmod(found, width)
+    owner, system = np.divmod(distinct, width)
     return Cells(
         order, np.searchsorted(group[order], np.arange(n + 1)), side[order], weight[order],
         left, right, tie, np.searchsorted(owner, np.arange(n + 1)), system,
@@ -165,8 +166,8 @@ def process(
     pairs, evidence = with_evidence(checked_pairs(pairs), predictions, answers)
     arguments.one_of("sampler", sampler, ("gibbs", "nuts"))
     arguments.flags(side=side)
-    alone = predictions is None and _of_one(ITEM, pairs)
-    asked = {}
+    one_prompt_each = predictions is None and _is_nested(ITEM, pairs)
+    included = {}
     for name, value, dim in (("annotators", annotators, ANNOTATOR), ("items", items, ITEM)):
         if value is not None:
             arguments.flags(**{name: value})
@@ -177,8 +178,8 @@ def process(
             )  # fmt: skip
         seen = len(np.unique(pairs[f"{dim}_code"])) if dim in pairs.coords else 0
         often = predictions is not None or pairs.sizes[VOTE] >= _LEAST * seen
-        several = seen > 1 and often and not (dim == ITEM and alone)
-        asked[name] = bool(several if value is None else value)
+        several = seen > 1 and often and not (dim == ITEM and one_prompt_each)
+        included[name] = bool(several if value is None else value)
     tied = bool((pairs["outcome"] == 1).any())
     if ties is not None:
         arguments.flags(ties=ties)
@@ -187,18 +188,18 @@ def process(
             "ties", expected="True or None, since some votes are ties", found="False",
             hint="Leave them out: pairs.isel(vote=pairs[\"outcome\"].to_numpy() != 1)",
         )  # fmt: skip
-    tastes = asked["annotators"] and _has_tastes(pairs)
+    tastes = included["annotators"] and _has_tastes(pairs)
     form = Form(
-        int(tied or bool(ties)), int(side), int(asked["items"]), int(asked["annotators"]),
+        int(tied or bool(ties)), int(side), int(included["items"]), int(included["annotators"]),
         int(tastes),
     )  # fmt: skip
-    made = Process(pairs, form, _priors(priors), evidence)
-    known = () if evidence is None else remarks(evidence, len(made.systems))
-    nested = [_NESTED] if form.items and alone else []
-    twice = copies(pairs)
-    for text in (*_apart(made), *nested, *known, *([f"{twice}."] if twice else [])):
+    checked = Process(pairs, form, _priors(priors), evidence)
+    known = () if evidence is None else remarks(evidence, len(checked.systems))
+    nested = [_NESTED] if form.items and one_prompt_each else []
+    duplicates = copies(pairs)
+    for text in (*_apart(checked), *nested, *known, *([f"{duplicates}."] if duplicates else [])):
         warn_caller(text, DesignWarning)
-    return made
+    return checked
 
 
 _NESTED: Final = (
@@ -207,7 +208,7 @@ _NESTED: Final = (
 )
 
 
-def _of_one(dim: str, pairs: xr.Dataset) -> bool:
+def _is_nested(dim: str, pairs: xr.Dataset) -> bool:
     """Return whether each system has votes on a single prompt, or by a single voter."""
     if dim not in pairs.coords:
         return False
@@ -222,26 +223,26 @@ def _has_tastes(pairs: xr.Dataset) -> bool:
     same voter on that system.
     """
     _, counts = _votes_of_cells(ANNOTATOR, pairs)
-    return bool((counts**2).sum() >= _LEAST * counts.sum()) and not _of_one(ANNOTATOR, pairs)
+    return bool((counts**2).sum() >= _LEAST * counts.sum()) and not _is_nested(ANNOTATOR, pairs)
 
 
 def _votes_of_cells(dim: str, pairs: xr.Dataset) -> tuple[Ints, Ints]:
     """Return the system and the number of votes of each cell: a prompt or voter, and a system."""
     group, n = pairs[f"{dim}_code"].to_numpy().astype(np.int64), pairs.sizes[dim]
     sides = [pairs[f"{side}_code"].to_numpy() * n + group for side in ("left", "right")]
-    found, counts = np.unique(np.concatenate(sides), return_counts=True)
-    return found // n, counts
+    cell_keys, counts = np.unique(np.concatenate(sides), return_counts=True)
+    return cell_keys // n, counts
 
 
-def _priors(given: Any) -> dict[str, float]:
+def _priors(priors: Any) -> dict[str, float]:
     """Return the widths of all priors, or raise about those that are given."""
     known = {**SCALES, **SDS}
-    if given is not None and not isinstance(given, Mapping):
+    if priors is not None and not isinstance(priors, Mapping):
         raise ArgumentError(
             "priors", expected=f"a mapping from {shown(list(known), 9)} to numbers",
-            found=brief(given),
+            found=brief(priors),
         )  # fmt: skip
-    for name, value in (given or {}).items():
+    for name, value in (priors or {}).items():
         arguments.one_of("priors", name, tuple(known))
         known[name] = arguments.within(f"priors[{name!r}]", value, 1e-3, 1e3)
     return known
@@ -262,7 +263,7 @@ def _apart(process: Process) -> Iterator[str]:
         more = f" | and {count - _GROUPS:,} more groups" if count > _GROUPS else ""
         yield (
             f"No votes compare systems of different groups ({' | '.join(groups)}{more}), not even "
-            "by way of others: only the prior determines how the groups compare. Get votes on "
+            "indirectly: only the prior determines how the groups compare. Get votes on "
             "pairs of different groups, or fit each group alone."
         )
     if process.form.side and _is_of_systems(left, right, n):
@@ -277,8 +278,8 @@ def _apart(process: Process) -> Iterator[str]:
         where = "left" if won[0] == 0 else "right"
         yield (
             f"In each of {len(won):,} votes, the answer on the {where} won: the {where} column "
-            "probably names the winners, and not what was shown there. Then side=True takes all "
-            "systems as equal: leave it out."
+            f"probably names the winners, and not the answers that were shown on the {where}. With "
+            "side=True, all systems are then estimated as equal: leave it out."
         )
     if not process.form.side and len(np.unique(won)) == 2:
         won_left, z = _of_left(left, right, 1 - process.code("outcome"), n)
@@ -307,8 +308,8 @@ def _of_left(left: Ints, right: Ints, ahead: Ints, n: int) -> tuple[float, float
     mean = np.bincount(place, ahead) / count
     back = np.searchsorted(way, way % n * n + way // n).clip(max=len(way) - 1)
     both = np.flatnonzero((way[back] == way % n * n + way // n) & (way // n < way % n))
-    one, other = count[both], count[back[both]]
-    weight, total = one * other / (one + other), mean[both] + mean[back[both]]
+    n_way, n_back = count[both], count[back[both]]
+    weight, total = n_way * n_back / (n_way + n_back), mean[both] + mean[back[both]]
     if not len(both):
         return 0.5, 0.0
     z = (weight * total).sum() / np.sqrt(weight.sum())
@@ -316,16 +317,17 @@ def _of_left(left: Ints, right: Ints, ahead: Ints, n: int) -> tuple[float, float
 
 
 _LEAST: Final = 2
-"""Mean number of votes of voters, or on prompts, from which on a model has them. With one vote
-each, only priors separate their spreads from strengths, and chains mix very slowly."""
+"""Minimum mean number of votes per voter, or per prompt, for a model to have effects of voters, or
+of prompts, by default. With one vote each, only priors separate the spreads of these effects from
+strengths, and chains mix very slowly."""
 _TOO_MANY: Final = 10
-"""Number of votes from which on it is not by chance that one side won all of them (1 in 500), and
-from which on a system's share of votes on the left counts."""
+"""Minimum number of votes for two warnings: that one side won all of them, which has probability 1
+in 500 by chance; and that a system's share of votes on the left differs from that of others."""
 _SURE: Final = 2.5
-"""Number of standard errors from which on the side is taken to matter."""
+"""Minimum number of standard errors for the warning that the side matters."""
 _UNEVEN: Final = 0.2
-"""Difference of systems' shares of votes on the left, from which on an effect of the side biases
-strengths."""
+"""Minimum difference between systems' shares of votes on the left for this warning: with less, an
+effect of the side hardly biases strengths."""
 _GROUPS: Final = 5
 """Number of groups that a warning lists."""
 
@@ -336,5 +338,5 @@ def _is_of_systems(left: Ints, right: Ints, n: int) -> bool:
     rows = np.repeat(np.arange(len(pairs)), 2)
     signs = np.tile([1.0, -1.0], len(pairs))
     apart = coo_array((signs, (rows, pairs.ravel())), shape=(len(pairs), n))
-    found = lsqr(apart.tocsr(), np.ones(len(pairs)), atol=1e-12, btol=1e-12)[0]
-    return bool(np.abs(apart @ found - 1.0).max() < 1e-6)
+    numbers = lsqr(apart.tocsr(), np.ones(len(pairs)), atol=1e-12, btol=1e-12)[0]
+    return bool(np.abs(apart @ numbers - 1.0).max() < 1e-6)

@@ -1,4 +1,4 @@
-"""A chain of the prior that items share, for a step that receives its values in each sweep."""
+"""A chain of the prior that items share; a PyMC step gives it the current values in each sweep."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from dissensus.families.rankings.kernels.learned_prior import (
     begun,
     sweep_all,
 )
-from dissensus.families.rankings.kernels.nested_choices import draw_counts, no_counts, telling
+from dissensus.families.rankings.kernels.nested_choices import (
+    draw_counts,
+    informative_choices,
+    no_counts,
+)
 from dissensus.families.rankings.kernels.sweep import sweep
 from dissensus.families.rankings.learned_prior import shapes
 from dissensus.kernels.random import started
@@ -24,23 +28,23 @@ from dissensus.kernels.rankings import Rankings
 from dissensus.kernels.types import Floats, Ints
 
 _FAR: Final = 10.0
-"""A squared distance from the mode is large above n + `_FAR` sqrt(n), n hyperparameters."""
+"""With n hyperparameters, squared distances from the mode above n + `_FAR` sqrt(n) are large."""
 _FIRST: Final = 8
 """Number of sweeps of the warm-up before the ellipses' centre first moves to the mean of the chain.
-Each further period has twice as many."""
+Each later period is twice as long."""
 _MANY: Final = 2.0
-"""Number of passed-over labels per chosen label from which strengths get sweeps of their own. With
-fewer, a draw without such a sweep is worth as much, in a third of the time; with five, it is worth
-a tenth."""
+"""From this number of passed-over labels per chosen label on, strengths get sweeps of their own.
+With fewer, such a sweep triples the time of a draw and does not increase the effective sample size.
+With five, draws without such sweeps have a tenth of the effective sample size."""
 _EXCHANGED: Final = 2
-"""Maximum number of labels in a block with sweeps of strengths. These sum over the orders of ties,
-so that each order must then be drawn anew given the strengths. Exchanging neighbours does so in
-blocks of two only."""
+"""Maximum number of tied labels in a block, for sweeps of strengths. Such a sweep sums over the
+orders of tied labels, so that afterwards their order must be drawn anew given the strengths.
+Exchanging neighbours does this only in blocks of two."""
 _WIDTH: Final = 0.5
 """Initial width of a slice of the log concentration."""
 _BEYOND, _LEAST = 60.0, 1e-12
-"""Limit of the log concentration, 40 standard deviations of the prior away, where there is no mass;
-and the relative width at which a slice has shrunk to rounding error."""
+"""Maximum absolute log concentration, 40 standard deviations of its prior; and the relative width
+at which a slice has shrunk to rounding error."""
 
 
 @dataclass_state
@@ -61,23 +65,23 @@ class PriorChainState(DataClassState):
 class PriorChain(WithSamplingState):
     """Moves hyperparameters, and strengths with them.
 
-    The concentration moves given strengths. All hyperparameters move given counts, with the
-    strengths summed out, and strengths are drawn given both (`kernels.learned_prior`). If choice
-    sets differ much, counts are hardly informative about the concentration, and its move given
-    strengths is the better one; strengths then also need sweeps of their own (``also_swept``).
+    Each sweep moves the concentration given strengths, then all hyperparameters given counts, with
+    the strengths summed out, and then draws strengths given both (`kernels.learned_prior`). If
+    choice sets differ much, counts are hardly informative about the concentration. Its move given
+    strengths then mixes better, and strengths need sweeps of their own (``also_swept``).
     """
 
     _state_class = PriorChainState
 
     def __init__(self, rankings: Rankings, leaning: Leaning) -> None:
         self._rankings, self._leaning = rankings, leaning
-        self._told, self._spread = telling(rankings), leaning.spreads()
+        self._choices, self._spread = informative_choices(rankings), leaning.spreads()
         self._owner = np.repeat(np.arange(len(rankings.n_cells)), rankings.n_cells)
         mode, root = around_first_counts(rankings, leaning)
         self._chain = Chain(
             x=mode.copy(), mode=mode, root=root, inverse=np.linalg.inv(root),
             order=rankings.place.copy(), counts=no_counts(rankings),
-            log_strength=begun(self._told, leaning),
+            log_strength=begun(self._choices, leaning),
         )  # fmt: skip
         self.summed, self.n_summed, self.until = np.zeros(len(mode)), 0, _FIRST
         # Labels that no ranking compares may differ by any factor. Counts are then huge, and
@@ -89,16 +93,16 @@ class PriorChain(WithSamplingState):
         """Return the number of labels in the largest informative block."""
         starts = self._rankings.ranking_start
         ranking = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        counts = np.arange(len(ranking)) < self._told.stop[ranking]
-        blocks = np.stack([ranking, self._rankings.rank])[:, counts]
+        is_informative = np.arange(len(ranking)) < self._choices.stop[ranking]
+        blocks = np.stack([ranking, self._rankings.rank])[:, is_informative]
         return int(np.unique(blocks, axis=1, return_counts=True)[1].max(initial=0))
 
     def _passed_over(self) -> float:
         """Return the number of passed-over labels per chosen label, given the starting values."""
-        rankings, told, chain = self._rankings, self._told, self._chain
+        rankings, choices, chain = self._rankings, self._choices, self._chain
         counts, order = no_counts(rankings), rankings.place.copy()
-        draw_counts(started(0), rankings, told, order, chain.log_strength, counts)
-        chosen = int((told.stop - rankings.ranking_start[:-1]).sum())
+        draw_counts(started(0), rankings, choices, order, chain.log_strength, counts)
+        chosen = int((choices.stop - rankings.ranking_start[:-1]).sum())
         return float(counts.given.sum()) / max(chosen, 1) - 1.0
 
     @property
@@ -109,7 +113,7 @@ class PriorChain(WithSamplingState):
     @order.setter
     def order(self, order: Ints) -> None:
         self._chain.order[:] = order
-        self._chain.counts.n_levels[:] = -1  # to be computed for this order
+        self._chain.counts.n_levels[:] = -1  # not yet computed for this order
 
     @property
     def mode(self) -> Floats:
@@ -157,7 +161,7 @@ class PriorChain(WithSamplingState):
         chain.x[:] = self._given_strengths(x, log_strength, rng)
         chain.log_strength[:] = log_strength
         state = started(rng.integers(2**64, dtype=np.uint64))
-        sweep_all(state, chain, self._spread, self._rankings, self._told, self._leaning)
+        sweep_all(state, chain, self._spread, self._rankings, self._choices, self._leaning)
         # The sum of an item's strengths is independent of their shares.
         kappa = math.exp(chain.x[0])
         above = rng.standard_gamma(kappa + 1.0, n_items)
@@ -181,7 +185,7 @@ class PriorChain(WithSamplingState):
         low = now - rng.uniform(0.0, _WIDTH)
         high = low + _WIDTH
         if not math.isfinite(level):
-            raise FloatingPointError("a log density that is not finite")
+            raise FloatingPointError("the log density is not finite")
         while low > -_BEYOND and height(low) > level:
             low -= _WIDTH
         while high < _BEYOND and height(high) > level:

@@ -37,8 +37,8 @@ _IN_JAX = "pytensor.link.jax.dispatch"
 class RankingLogp(Op):
     """The log-likelihood of one ranking, and its gradient, which costs little more.
 
-    Import `families.rankings.in_jax` before a graph with it is compiled with ``mode="JAX"``. For
-    samplers, `PartialRanking` does so.
+    Before a graph with this operation is compiled with ``mode="JAX"``, import
+    `families.rankings.in_jax`. For samplers, `PartialRanking` imports it.
     """
 
     gufunc_signature = "(k),(k)->(),(k)"
@@ -56,7 +56,7 @@ class RankingLogp(Op):
         outputs[0][0], outputs[1][0] = np.asarray(value), gradient
 
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
-        """Multiply by the gradient, the second output; it has no derivative itself."""
+        """Multiply by the gradient, the second output; second derivatives are not defined."""
         rank = grad_undefined(self, 1, inputs[1], "ranks are whole numbers")
         if isinstance(cotangents[0].type, DisconnectedType):
             return [grad_undefined(self, 0, inputs[0], "no second derivatives"), rank]
@@ -90,7 +90,7 @@ ranking_logp = Blockwise(RankingLogp())
 
 
 class LogGammaRV(SymbolicRandomVariable):
-    """A Gamma(a) variate is Gamma(a + 1) times U^(1/a); in logarithms it never underflows."""
+    """Draws Gamma(a) as Gamma(a + 1) times U^(1/a), U uniform: logarithms never underflow."""
 
     name = "log_gamma"
     extended_signature = "[rng],[size],()->[rng],()"
@@ -152,7 +152,7 @@ class LogGamma(Continuous):
 
 
 class PartialRankingRV(SymbolicRandomVariable):
-    """Labels arrive at exponential times; the first to come take the first places."""
+    """Labels arrive at exponential times; their places are in the order of arrival."""
 
     name = "partial_ranking"
     extended_signature = "[rng],[size],(k),(k),(),()->[rng],(k)"
@@ -166,7 +166,9 @@ class PartialRankingRV(SymbolicRandomVariable):
         """Build the graph of a draw."""
         log_strength = pt.as_tensor(log_strength, dtype="float64")
         places = pt.as_tensor(places, dtype="int64")
-        power, sharpness = (pt.as_tensor(one, dtype="float64") for one in (power, sharpness))
+        power, sharpness = (
+            pt.as_tensor(exponent, dtype="float64") for exponent in (power, sharpness)
+        )
         parameters = (log_strength, places, power, sharpness)
         rng, size = normalize_rng_param(rng), normalize_size_param(size)
         if rv_size_is_none(size):
@@ -215,7 +217,8 @@ class PartialRanking(Discrete):
     Raises
     ------
     ArgumentError
-        If not exactly one of the strengths is given, or the observed values are not rankings.
+        If not exactly one of `strength` and `log_strength` is given, or the observed values are not
+        rankings.
 
     Notes
     -----
@@ -253,16 +256,18 @@ class PartialRanking(Discrete):
     ) -> Any:  # fmt: skip
         """Return an unnamed variable."""
         if (strength is None) == (log_strength is None):
-            found = "neither" if strength is None else "both"
-            raise ArgumentError("strength", expected="strength or log_strength", found=found)
+            raise ArgumentError(
+                "strength", expected="strength or log_strength",
+                found="neither" if strength is None else "both",
+            )  # fmt: skip
         if places is None:
             raise ArgumentError(
                 "places", expected="the block of each place, as nothing is observed", found="None"
             )
         if log_strength is None:
             strength = pt.as_tensor(strength, dtype="float64")
-            some = pt.neq(strength, 0.0)  # log 0 has no finite gradient
-            log_strength = pt.switch(some, pt.log(pt.switch(some, strength, 1.0)), -np.inf)
+            positive = pt.neq(strength, 0.0)  # log 0 has no finite gradient
+            log_strength = pt.switch(positive, pt.log(pt.switch(positive, strength, 1.0)), -np.inf)
         return super().dist([log_strength, places, power, sharpness], **kwargs)
 
     def support_point(rv: Any, size: Any, log_strength: Any, places: Any, power: Any, sharpness: Any) -> Any:  # fmt: skip  # noqa: E501, N805
@@ -278,9 +283,9 @@ class PartialRanking(Discrete):
         """Return the exact log-likelihood, tempered."""
         if _IN_JAX in sys.modules:  # JAX samplers import it before they call logp
             import_module("dissensus.families.rankings.in_jax")
-        found = power * ranking_logp(tempered(log_strength, sharpness), value)[0]
+        log_likelihood = power * ranking_logp(tempered(log_strength, sharpness), value)[0]
         return check_parameters(
-            found, pt.all(log_strength < np.inf), power > 0, sharpness > 0,
+            log_likelihood, pt.all(log_strength < np.inf), power > 0, sharpness > 0,
             msg="strengths finite and >= 0, power > 0, sharpness > 0",
         )  # fmt: skip
 
@@ -296,7 +301,8 @@ def tempered(log_strength: Any, sharpness: Any) -> Any:
 
 
 _FARTHEST = -1e30
-"""Below any finite log strength, and in single precision, which PyTensor tries for constants."""
+"""Lower bound of finite log strengths; finite also in single precision, which PyTensor tries first
+for constants."""
 
 
 def _in_places(key: Any, places: Any) -> Any:
@@ -340,18 +346,18 @@ def places_of(ranks: Any) -> Ints:
     array([[1, 2, 2, 0],
            [1, 0, 0, 0]])
     """
-    found = np.asarray(ranks)
-    wanted = "whole numbers of blocks 1, 2, ... of the labels in each row, 0 for unlisted ones"
-    if found.dtype.kind not in "iu" or found.ndim < 1:
-        raise ArgumentError("observed", expected=wanted, found=f"an array of {found.dtype}")
-    places = np.sort(found.astype(np.int64), axis=-1)
+    blocks = np.asarray(ranks)
+    expected = "whole numbers of blocks 1, 2, ... of the labels in each row, 0 for unlisted ones"
+    if blocks.dtype.kind not in "iu" or blocks.ndim < 1:
+        raise ArgumentError("observed", expected=expected, found=f"an array of {blocks.dtype}")
+    places = np.sort(blocks.astype(np.int64), axis=-1)
     jump = np.diff(places, axis=-1, prepend=np.zeros_like(places[..., :1]))
     bad = (places < 0) | (jump > 1)
     if bad.any():
         row = tuple(np.argwhere(bad)[0][:-1].tolist())
         where = "row " + ", ".join(map(str, row)) if row else ""
         raise ArgumentError(
-            "observed", where=where, expected=wanted, found=str(found[row].tolist())
+            "observed", where=where, expected=expected, found=str(blocks[row].tolist())
         )
     shift = (places == 0).sum(axis=-1, keepdims=True)
     n = places.shape[-1]

@@ -1,6 +1,6 @@
-"""The likelihood of partial rankings for samplers in JAX, which calls the compiled kernel.
+"""The likelihood of partial rankings for samplers in JAX, by the compiled kernel.
 
-Only imported if JAX is: the library itself does not need JAX.
+Imported only if JAX is: the library itself does not need JAX.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class LaidOut(NamedTuple):
     named: npt.NDArray[np.int64]
     """(item): number of named labels; their cells come first."""
     n_labels: npt.NDArray[np.int64]
-    """(cell): number of labels of a cell; more than 1 for a lumped remainder only."""
+    """(cell): number of labels of a cell; more than 1 only for a lumped remainder."""
     candidate: npt.NDArray[np.int64]
     """(cell): its column in the candidate form."""
     row: npt.NDArray[np.int64]
@@ -48,8 +48,8 @@ def laid_out(
 ) -> LaidOut:
     """Lay out the rankings, or single labels, of all items.
 
-    `unranked` is one of `TREATMENTS`, see the module's text. Where `lumped`, labels that nobody
-    named share one cell; else each has its own.
+    `unranked` is one of `TREATMENTS` (see the module's docstring). If `lumped`, the labels that
+    nobody named for an item share one cell; otherwise each has its own.
     """
     arguments.one_of("unranked", unranked, TREATMENTS)
     item = annotations["item_code"].to_numpy()

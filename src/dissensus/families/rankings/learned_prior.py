@@ -27,18 +27,18 @@ from dissensus.sampling.learned_prior import LearnedPrior, Size
 
 
 class Taught(NamedTuple):
-    """Some items: their rankings, and the features of their prior."""
+    """Items that the prior is learned from: their rankings, and the features of their prior."""
 
     rankings: Rankings
     leaning: Leaning
 
 
-def speaks(said: Features, n_items: int, n_labels: int) -> npt.NDArray[np.bool_]:
-    """Return (item, label): whether a label has a prior of its own."""
+def has_own_prior(item_features: Features, n_items: int, n_labels: int) -> npt.NDArray[np.bool_]:
+    """Return (item, label) whether a label has a prior of its own."""
     if free_of(n_labels).n_free:
         return np.ones((n_items, n_labels), dtype=np.bool_)
     out = np.zeros((n_items, n_labels), dtype=np.bool_)
-    for each in said.values:
+    for each in item_features.values:
         out |= each != floor(each)
     return out
 
@@ -47,7 +47,7 @@ class PriorCells(NamedTuple):
     """The features of the prior of each cell's strength."""
 
     item: Ints
-    """(cell)"""
+    """(cell): its item."""
     label: Ints
     """(cell): the label whose weight it has; negative for none."""
     size: Floats
@@ -65,15 +65,15 @@ class PriorCells(NamedTuple):
         )  # fmt: skip
 
 
-def prior_cells(laid: LaidOut, where: Layout, said: Features) -> PriorCells:
+def prior_cells(laid: LaidOut, where: Layout, item_features: Features) -> PriorCells:
     """Return the features of each cell's prior."""
     n_cells = laid.rankings.n_cells
     item = np.repeat(np.arange(len(n_cells)), n_cells)
     code = where.codes[item, laid.candidate]
-    words = np.zeros((len(code), len(said.values)))
-    for f, each in enumerate(said.values):
-        words[:, f] = np.where(code >= 0, (each - floor(each))[item, code], 0.0)
-    return PriorCells(item, code, laid.n_labels.astype(np.float64), words)
+    differences = np.zeros((len(code), len(item_features.values)))
+    for f, each in enumerate(item_features.values):
+        differences[:, f] = np.where(code >= 0, (each - floor(each))[item, code], 0.0)
+    return PriorCells(item, code, laid.n_labels.astype(np.float64), differences)
 
 
 def floor(each: Floats) -> Floats:
@@ -89,38 +89,40 @@ def taught(laid: LaidOut, lean: Leaning, teaches: npt.NDArray[np.bool_]) -> Taug
     """Select the items from which the prior is learned."""
     if teaches.all():
         return Taught(laid.rankings, lean)
-    which = np.flatnonzero(teaches)
-    return joined(Taught(laid.rankings.part(i, i + 1), lean.part(i, i + 1)) for i in which.tolist())
+    teachers = np.flatnonzero(teaches)
+    return joined(
+        Taught(laid.rankings.part(i, i + 1), lean.part(i, i + 1)) for i in teachers.tolist()
+    )
 
 
 def joined(parts: Iterable[Taught]) -> Taught:
     """Concatenate items that were read separately."""
-    every = list(parts)
+    parts = list(parts)
 
     def row(values: Callable[[Taught], Any]) -> Any:
-        return np.concatenate([values(one) for one in every])
+        return np.concatenate([values(items) for items in parts])
 
     def starts(values: Callable[[Taught], Any]) -> Any:
-        lengths = np.concatenate([np.diff(values(one)) for one in every])
+        lengths = np.concatenate([np.diff(values(items)) for items in parts])
         return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
-    cell_start, last = starts(lambda one: one.rankings.cell_start), every[-1].leaning
+    cell_start, last = starts(lambda items: items.rankings.cell_start), parts[-1].leaning
     return Taught(
         Rankings(
-            item_start=starts(lambda one: one.rankings.item_start),
-            ranking_start=starts(lambda one: one.rankings.ranking_start),
-            place=row(lambda one: one.rankings.place),
-            rank=row(lambda one: one.rankings.rank),
+            item_start=starts(lambda items: items.rankings.item_start),
+            ranking_start=starts(lambda items: items.rankings.ranking_start),
+            place=row(lambda items: items.rankings.place),
+            rank=row(lambda items: items.rankings.rank),
             cell_start=cell_start,
-            closed=row(lambda one: one.rankings.closed),
+            closed=row(lambda items: items.rankings.closed),
         ),
         last._replace(
             start=cell_start,
-            size=row(lambda one: one.leaning.size),
-            label=row(lambda one: one.leaning.label),
-            spoken=starts(lambda one: one.leaning.spoken),
-            feature=row(lambda one: one.leaning.feature),
-            value=row(lambda one: one.leaning.value),
+            size=row(lambda items: items.leaning.size),
+            label=row(lambda items: items.leaning.label),
+            entry_start=starts(lambda items: items.leaning.entry_start),
+            feature=row(lambda items: items.leaning.feature),
+            value=row(lambda items: items.leaning.value),
         ),
     )
 
@@ -132,15 +134,15 @@ def learned(
     """Draw the hyperparameters, each chain in its own thread."""
     keys = row_keys(np.arange(size[0], dtype=np.uint64), seed=fitting.stream_seed(rng))
     around = around_first_counts(*from_items)
-    found = np.stack(
+    draws = np.stack(
         mapped(
             lambda chain: draw_hyperparameters(around, *from_items, size[1], tune, keys[chain]),
             range(size[0]), "Learning the prior, chain", progressbar,
         )
     )  # fmt: skip
-    values, n_items = found[..., :-1], len(from_items.rankings.n_cells)
+    values, n_items = draws[..., :-1], len(from_items.rankings.n_cells)
     unnamed = of_unnamed(from_items.leaning, values)
-    return LearnedPrior(values, found[..., -1], n_labels, n_items, unnamed=unnamed)
+    return LearnedPrior(values, draws[..., -1], n_labels, n_items, unnamed=unnamed)
 
 
 def of_unnamed(lean: Leaning, values: Floats) -> float:

@@ -29,17 +29,17 @@ def maximum_likelihood(
 ) -> xr.DataArray:
     r"""Return the plausibilities under which the rankings are most probable, item by item.
 
-    The deterministic counterpart of the Plackett-Luce model: no prior, no draws, no trust
-    parameter. The likelihood is exact for tied and unranked labels. If others are ranked above a
-    label, and it is above none of them, directly or by a chain of rankings, then the likelihood
-    increases as its plausibility falls: it gets the limit, 0. Unnamed labels also get 0. With a
-    single ranking without ties, the first label has plausibility 1. With few annotators, do not
-    trust this estimate. Only the posterior of the model shows its uncertainty.
+    This is the deterministic counterpart of the Plackett-Luce model, without a prior, draws or a
+    reliability. The likelihood is exact for tied and unranked labels. If others are ranked above a
+    label, directly or by a chain of rankings, and no chain leads back to them, the likelihood
+    increases as the label's plausibility falls, and the result is the limit, 0. Unnamed labels also
+    get 0. With a single ranking without ties, the first label has plausibility 1. With few
+    annotators, do not rely on this estimate: only the posterior of the model shows the uncertainty.
 
-    Where the rankings do not decide between the strongest labels, because these are always tied
-    (or, with ``unranked="absent"``, not compared by any chain of rankings), there are many maxima.
-    The result is the maximum in which each group of such labels gets a part in proportion to its
-    number of labels: tied labels share evenly. A coordinate and a warning name such items.
+    If the rankings do not decide between the strongest labels, because these are always tied (or,
+    with ``unranked="absent"``, not compared by any chain of rankings), there are many maxima. The
+    result is the maximum in which each group of such labels gets a part in proportion to its number
+    of labels: tied labels share evenly. The coordinate ``unique`` and a warning mark such items.
 
     Parameters
     ----------
@@ -105,24 +105,24 @@ def maximum_likelihood(
     laid = laid_out(annotations, where, unranked)
     if unranked == "absent":
         require_comparisons(annotations, laid)
-    found = maximum(
+    fitted = maximum(
         laid.rankings,
         tolerance=arguments.positive("tolerance", tolerance),
         max_passes=arguments.whole("max_iterations", max_iterations),
     )
     item = np.repeat(np.arange(len(where.sizes)), laid.rankings.n_cells)
     values = np.zeros(where.codes.shape)
-    values[item, laid.candidate] = found.share
+    values[item, laid.candidate] = fitted.share
     items, labels = (annotations[dim].to_numpy() for dim in (ITEM, LABEL))
-    lost = ~found.top & (laid.candidate < where.codes.shape[1] - 1)  # the last is the remainder
+    lost = ~fitted.top & (laid.candidate < where.codes.shape[1] - 1)  # the last is the remainder
     notes = {
         "boundary": np.bincount(item[lost], minlength=len(items)) > 0,
-        "unique": found.n_tops == 1,
-        "reached": found.reached,
+        "unique": fitted.n_tops == 1,
+        "reached": fitted.reached,
     }
     _warn(notes, items)
     out = candidate_form(values, where, items, labels, concentration=float("inf"), seed=0)
-    out.coords["log_likelihood"] = (ITEM, found.log_likelihood)
+    out.coords["log_likelihood"] = (ITEM, fitted.log_likelihood)
     out = out.assign_coords({name: (ITEM, note) for name, note in notes.items()})
     out.attrs |= {
         "unranked": unranked,
@@ -137,9 +137,9 @@ def _warn(notes: dict[str, npt.NDArray[np.bool_]], items: npt.NDArray[Any]) -> N
     """Warn of items whose plausibilities are not unique, or for which no maximum was reached."""
     for name, text in (
         ("unique", "the rankings do not decide between the strongest labels, which are always tied "
-         "or never compared; these share the plausibility evenly. The coordinate 'unique' marks "
-         "such items"),
-        ("reached", "the maximum was not reached; give more max_iterations. The coordinate "
+         "or never compared; groups of them share the plausibility in proportion to their sizes. "
+         "The coordinate 'unique' marks such items"),
+        ("reached", "the maximum was not reached; increase max_iterations. The coordinate "
          "'reached' marks such items"),
     ):  # fmt: skip
         open_items = items[~notes[name]]

@@ -19,16 +19,16 @@ from dissensus.kernels.types import Ints
 from dissensus.sampling import fitting
 
 MOST_REPLICATES, LEAST_REPLICATES, MOST_ROWS = 400, 100, 4_000_000
-"""Largest and smallest number of replicates for a check, and the limit of their rows in total,
-which only the smallest number of replicates may exceed."""
+"""Maximum and minimum number of replicates for a check, and a limit on their rows in total. The
+minimum number of replicates is drawn even if it exceeds this limit."""
 ANOTHER = -1
 """Code of an unnamed label, where all unnamed labels count as one."""
 
 
 def with_rankings(
     tree: xr.DataTree,
-    what: Process,
-    found: Draws,
+    process: Process,
+    draws: Draws,
     *,
     log_likelihood: bool,
     posterior_predictive: bool,
@@ -36,15 +36,15 @@ def with_rankings(
 ) -> xr.DataTree:
     """Add the requested groups."""
     if log_likelihood:
-        fitting.attach(tree, "log_likelihood", _log_likelihood(what, found))
+        fitting.attach(tree, "log_likelihood", _log_likelihood(process, draws))
     if posterior_predictive:
-        codes = _new_rankings(what, found, int(rng.integers(2**31)))
+        codes = _new_rankings(process, draws, int(rng.integers(2**31)))
         observed = tree["observed_data"].to_dataset()
-        agreement = _agreement(what, observed["label_code"].to_numpy()[None])
+        agreement = _agreement(process, observed["label_code"].to_numpy()[None])
         tree["observed_data"] = xr.DataTree(
             observed.assign(first_choice_agreement=float(agreement[0]))
         )
-        fitting.attach(tree, "posterior_predictive", _predictive(what, found, codes, observed))
+        fitting.attach(tree, "posterior_predictive", _predictive(process, draws, codes, observed))
     return tree
 
 
@@ -52,19 +52,19 @@ def replicated(
     fit: xr.DataTree, annotations: xr.Dataset, *, random_seed: Any, **settings: Any
 ) -> xr.DataTree:
     """Return some draws of a fit, evenly spaced, with replicated rankings."""
-    what = process(annotations, **settings)
+    checked = process(annotations, **settings)
     posterior = fit["posterior"].to_dataset()
     n = MOST_ROWS // max(annotations.sizes[ANNOTATION], 1)
     n = max(LEAST_REPLICATES, min(MOST_REPLICATES, n)) // posterior.sizes[CHAIN]
     n_draws = posterior.sizes[DRAW]
     places = np.linspace(0, n_draws - 1, min(max(n, 1), n_draws)).astype(np.int64)
-    some = posterior.isel({DRAW: places})
-    found = Draws({"plausibility": some["plausibility"]}, None, what.sharpness, {}, "")
+    thinned = posterior.isel({DRAW: places})
+    draws = Draws({"plausibility": thinned["plausibility"]}, None, checked.sharpness, {}, "")
     seed = int(generator(random_seed, "replicates").integers(2**31))
     data = xr.Dataset(observed(annotations))
-    predictive = _predictive(what, found, _new_rankings(what, found, seed), data)
+    predictive = _predictive(checked, draws, _new_rankings(checked, draws, seed), data)
     return xr.DataTree.from_dict(
-        {"/": xr.Dataset(attrs=fit.attrs), "posterior": some, "observed_data": data,
+        {"/": xr.Dataset(attrs=fit.attrs), "posterior": thinned, "observed_data": data,
          "posterior_predictive": predictive}
     )  # fmt: skip
 
@@ -76,7 +76,7 @@ def observed(annotations: xr.Dataset) -> dict[str, xr.DataArray]:
     for dim in (ITEM, ANNOTATOR):
         names = annotations[dim].to_numpy()[annotations[f"{dim}_code"].to_numpy()]
         coords[f"{ANNOTATION}_{dim}"] = (ANNOTATION, names)
-    if "trial" in annotations:  # else two rankings by one annotator could not be told apart
+    if "trial" in annotations:  # distinguishes rankings of an item by one annotator
         coords[f"{ANNOTATION}_trial"] = (ANNOTATION, annotations["trial"].to_numpy())
     return {
         name: xr.DataArray(values, dims=ANNOTATION, coords=coords)
@@ -84,76 +84,76 @@ def observed(annotations: xr.Dataset) -> dict[str, xr.DataArray]:
     }
 
 
-def _shaped(found: Draws, values: Any, dim: str, coords: Any) -> xr.DataArray:
+def _shaped(draws: Draws, values: Any, dim: str, coords: Any) -> xr.DataArray:
     """Return an array (all draws, dim) as (chain, draw, dim)."""
-    theta = found.posterior["plausibility"]
+    theta = draws.posterior["plausibility"]
     shape = (theta.sizes[CHAIN], theta.sizes[DRAW], values.shape[-1])
     named = {CHAIN: np.arange(shape[0]), DRAW: np.arange(shape[1]), **coords}
     return xr.DataArray(values.reshape(shape), dims=(CHAIN, DRAW, dim), coords=named)
 
 
-def _log_likelihood(what: Process, found: Draws) -> xr.Dataset:
-    ann = what.annotations
+def _log_likelihood(process: Process, draws: Draws) -> xr.Dataset:
+    ann = process.annotations
     coords: dict[str, Any] = {
-        f"{RANKING}_{dim}": (RANKING, ann[dim].to_numpy()[what.of_ranking(dim)])
+        f"{RANKING}_{dim}": (RANKING, ann[dim].to_numpy()[process.of_ranking(dim)])
         for dim in (ITEM, ANNOTATOR)
     }
-    values = found.log_likelihood  # not None: the draws were made with log_likelihood=True
-    coords[RANKING] = np.arange(what.n_rankings)
-    return xr.Dataset({"rankings": _shaped(found, values, RANKING, coords)})
+    values = draws.log_likelihood  # not None: the draws were made with log_likelihood=True
+    coords[RANKING] = np.arange(process.n_rankings)
+    return xr.Dataset({"rankings": _shaped(draws, values, RANKING, coords)})
 
 
-def _predictive(what: Process, found: Draws, codes: Ints, data: xr.Dataset) -> xr.Dataset:
-    labels = _shaped(found, codes, ANNOTATION, data["label_code"].coords)
-    labels.attrs = {"labels": what.annotations[LABEL].to_numpy().tolist(), "another": ANOTHER}
-    agreement = _agreement(what, codes).reshape(labels.shape[:2])
+def _predictive(process: Process, draws: Draws, codes: Ints, data: xr.Dataset) -> xr.Dataset:
+    labels = _shaped(draws, codes, ANNOTATION, data["label_code"].coords)
+    labels.attrs = {"labels": process.annotations[LABEL].to_numpy().tolist(), "another": ANOTHER}
+    agreement = _agreement(process, codes).reshape(labels.shape[:2])
     return xr.Dataset({"label_code": labels, "first_choice_agreement": ((CHAIN, DRAW), agreement)})
 
 
-def _agreement(what: Process, codes: Ints) -> npt.NDArray[np.float64]:
-    return first_choice_agreement(what.laid.rankings, codes[:, what.laid.row])
+def _agreement(process: Process, codes: Ints) -> npt.NDArray[np.float64]:
+    return first_choice_agreement(process.laid.rankings, codes[:, process.laid.row])
 
 
-def _new_rankings(what: Process, found: Draws, seed: int) -> Ints:
+def _new_rankings(process: Process, draws: Draws, seed: int) -> Ints:
     """Draw a new label for every annotation (draw, annotation), as a code of the label space."""
-    theta = found.posterior["plausibility"].to_numpy()
-    names = name_hashes(what.annotations[ITEM].to_numpy())
-    n_unnamed = what.n_unnamed()
-    split = np.full(len(names), what.concentration)
-    split_keys = _split_keys(found.posterior["plausibility"], names)
-    rows = what.laid.row
+    theta = draws.posterior["plausibility"].to_numpy()
+    names = name_hashes(process.annotations[ITEM].to_numpy())
+    n_unnamed = process.n_unnamed()
+    split = np.full(len(names), process.concentration)
+    split_keys = _split_keys(draws.posterior["plausibility"], names)
+    rows = process.laid.row
     out = np.empty((*theta.shape[:2], len(rows)), dtype=np.int64)
-    each = 1.0 if found.sharpness is None else found.sharpness
-    sharp = np.broadcast_to(each, (theta.shape[0] * theta.shape[1], what.n_rankings))
+    each = 1.0 if draws.sharpness is None else draws.sharpness
+    sharp = np.broadcast_to(each, (theta.shape[0] * theta.shape[1], process.n_rankings))
     sharp = sharp.reshape(*theta.shape[:2], -1)
     for chain in range(len(theta)):
         keys = row_keys(np.asarray(chain, dtype=np.uint64), names, seed=seed)
         column = predicted(
-            what.laid.rankings, theta[chain], what.laid.candidate, n_unnamed, split, keys,
+            process.laid.rankings, theta[chain], process.laid.candidate, n_unnamed, split, keys,
             split_keys[chain], sharp[chain],
         )  # fmt: skip
-        out[chain][:, rows] = _label_codes(what, column.astype(np.int64))
+        out[chain][:, rows] = _label_codes(process, column.astype(np.int64))
     return out.reshape(-1, len(rows))
 
 
 def _split_keys(plausibility: xr.DataArray, items: Any) -> Any:
-    """Return the streams by which metrics split each draw's remainder: votes use the same split."""
+    """Return the random streams by which metrics split each draw's remainder, to split it alike."""
     chains, draws = (name_hashes(np.arange(plausibility.sizes[dim])) for dim in (CHAIN, DRAW))
     seed = plausibility.attrs["remainder_seed"]
     return row_keys(chains[:, None, None], draws[:, None], items, seed=seed)
 
 
-def _label_codes(what: Process, column: Ints) -> Ints:
+def _label_codes(process: Process, column: Ints) -> Ints:
     """Turn columns, and members of the remainder, into label codes.
 
     The named codes c_0 < c_1 < ... are in order, so that the code of the j-th unnamed label
     is j plus the number of named codes with c_m - m <= j.
     """
-    item = what.annotations["item_code"].to_numpy()[what.laid.row]
-    last = what.where.codes.shape[1] - 1
-    codes = what.where.codes[:, :-1]
+    item = process.annotations["item_code"].to_numpy()[process.laid.row]
+    last = process.where.codes.shape[1] - 1
+    codes = process.where.codes[:, :-1]
     chosen = np.where(column < last, codes[item, np.minimum(column, max(last - 1, 0))], ANOTHER)
-    if what.unranked != "exact":
+    if process.unranked != "exact":
         return chosen
     member = column - last
     gap = np.where(codes >= 0, codes - np.arange(last), np.iinfo(np.int64).max)[item]

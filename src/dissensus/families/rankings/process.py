@@ -22,12 +22,12 @@ from dissensus.families.rankings.layout import TREATMENTS, LaidOut, laid_out
 from dissensus.families.rankings.learned_prior import (
     PriorCells,
     Taught,
+    has_own_prior,
     joined,
     learned,
     of_unnamed,
     prior_cells,
     shapes,
-    speaks,
     taught,
 )
 from dissensus.kernels.random import generator
@@ -42,12 +42,12 @@ TEMPERINGS: Final = ("likelihood", "strength")
 KINDS: Final = ("nominal", "ordinal", "ranking")
 SAMPLERS: Final = ("gibbs", "nuts")
 MOST_ITEMS: Final = 300
-"""Maximum number of items from which the prior is learned, chosen by their names: a ranking is very
-informative, and every draw passes over all these items."""
+"""Maximum number of items from which the prior is learned; they are chosen by their names. More are
+not needed, because a ranking is very informative, and every draw reads all these items."""
 
 
 class Process(NamedTuple):
-    """Rankings laid out, with the prior of each strength and the trust in each ranking."""
+    """The layout of rankings, the prior of each strength, and the reliability of rankings."""
 
     annotations: xr.Dataset
     where: Layout
@@ -55,11 +55,11 @@ class Process(NamedTuple):
     shape: Floats
     """(cell): the Gamma shape of each strength."""
     concentration: float
-    """Dirichlet parameter of each label in the split of the remainder; infinite for even parts."""
+    """Dirichlet parameter of each label in the split of the remainder; infinite if it is even."""
     reliability: float | str
     tempering: str
     unranked: str
-    said: Features
+    item_features: Features
     leaning: Leaning | None = None
     """Features of each cell's prior, if it is learned."""
     prior_draws: LearnedPrior | None = None
@@ -93,7 +93,7 @@ class Process(NamedTuple):
 
     def prior_cells(self) -> PriorCells:
         """Return the features of each cell's prior."""
-        return prior_cells(self.laid, self.where, self.said)
+        return prior_cells(self.laid, self.where, self.item_features)
 
     def of_ranking(self, name: str) -> Ints:
         """Return the code of each ranking's item or annotator."""
@@ -122,7 +122,7 @@ class Process(NamedTuple):
         return np.where(place < rankings.n_cells[:, None], cell, -1)
 
     def ranks(self) -> tuple[Ints, Ints]:
-        """Return (ranking, place): the index of a strength, -1 if absent, and its block."""
+        """Return (ranking, place) the index of each strength, -1 if absent, and its block."""
         rankings = self.laid.rankings
         of_row = np.repeat(np.arange(self.n_rankings), np.diff(rankings.ranking_start))
         chosen = self.cells()[self.of_ranking(ITEM)]
@@ -130,17 +130,17 @@ class Process(NamedTuple):
         block[of_row, rankings.place] = rankings.rank
         return np.where(rankings.closed[:, None] & (block == 0), -1, chosen), block
 
-    def with_prior(self, found: LearnedPrior) -> Process:
-        """Use a learned prior."""
+    def with_prior(self, prior: LearnedPrior) -> Process:
+        """Return a copy that uses a learned prior."""
         if self.leaning is None:
             return self
-        mean = found.values.mean(axis=(0, 1))[None]
+        mean = prior.values.mean(axis=(0, 1))[None]
         shape = shapes(self.leaning, mean, 0, len(self.laid.rankings.n_cells))[0]
         split = np.inf
         if self.unranked == "exact":
-            of_all = found.unnamed  # of all items, also in a fit of a chunk
-            split = of_unnamed(self.leaning, found.values) if of_all is None else of_all
-        return self._replace(shape=shape, concentration=split, prior_draws=found)
+            of_all = prior.unnamed  # from all items, also in a fit of a chunk
+            split = of_unnamed(self.leaning, prior.values) if of_all is None else of_all
+        return self._replace(shape=shape, concentration=split, prior_draws=prior)
 
     def shape_of(self, chain: int, draws: int, low: int, high: int) -> Floats:
         """Return the shapes of some items' cells (cell), or (draw, cell) if they were learned."""
@@ -149,13 +149,15 @@ class Process(NamedTuple):
         return shapes(self.leaning, self.prior_draws.values[chain, :draws], low, high)
 
     def taught(self, teaches: npt.NDArray[np.bool_], *, first_labels: bool = False) -> Taught:
-        """Return the items to learn the prior from, with their unnamed labels in one cell."""
+        """Return the items that the prior is learned from, their unnamed labels in one cell."""
         laid, n_labels = self.laid, self.annotations.sizes[LABEL]
         if self.tempering != "likelihood":
             laid = laid_out(self.annotations, self.where, self.unranked)
         if first_labels:
             laid = laid._replace(rankings=laid.rankings.first_blocks())
-        return taught(laid, prior_cells(laid, self.where, self.said).leaning(n_labels), teaches)
+        return taught(
+            laid, prior_cells(laid, self.where, self.item_features).leaning(n_labels), teaches
+        )
 
     def named(self, values: Floats, seed: int) -> xr.DataArray:
         """Name draws of plausibilities (chain, draw, item, candidate)."""
@@ -189,22 +191,22 @@ def process(
     learns = isinstance(concentration, LearnedPrior) or is_learned(concentration)
     if not learns:
         no_evidence(predictions, "concentration", concentration)
-    said, where = _candidates(annotations, predictions, unranked, learns=learns)
+    item_features, where = _candidates(annotations, predictions, unranked, learns=learns)
     if is_learned(concentration):
         check_predicted(annotations[ITEM].to_numpy(), predictions)
     laid = laid_out(annotations, where, unranked, lumped=tempering == "likelihood")
     if unranked == "absent":
         require_comparisons(annotations, laid)
-        _warn_of_silence(annotations, laid)
+        _warn_of_uninformative(annotations, laid)
     each = _each_label(laid, None if learns else concentration)
-    # Unless 'exact', the remainder is no set of labels; its split is even: no result depends on it.
+    # Except with 'exact', the remainder is not a set of labels, and no result depends on its split.
     split = each[0] if unranked == "exact" else np.inf
     out = Process(
         annotations, where, laid, each * laid.n_labels, float(split), reliability, tempering,
-        unranked, said,
+        unranked, item_features,
     )  # fmt: skip
     if learns:
-        cells = prior_cells(laid, where, said)
+        cells = prior_cells(laid, where, item_features)
         out = out._replace(leaning=cells.leaning(annotations.sizes[LABEL]))
     return out.with_prior(concentration) if isinstance(concentration, LearnedPrior) else out
 
@@ -214,10 +216,14 @@ def _candidates(
 ) -> tuple[Features, Layout]:
     """Return the features from predictions, and the layout of each item's candidates."""
     items, labels = (annotations[dim].to_numpy() for dim in (ITEM, LABEL))
-    said = features(predictions, items, labels, whole_lists=True)
+    item_features = features(predictions, items, labels, whole_lists=True)
     # With other settings, unnamed labels are absent or have no separate prior.
-    also = speaks(said, len(items), len(labels)) if learns and unranked == "exact" else None
-    return said, layout(annotations, also)
+    extra = (
+        has_own_prior(item_features, len(items), len(labels))
+        if learns and unranked == "exact"
+        else None
+    )
+    return item_features, layout(annotations, extra)
 
 
 def most_candidates(annotations: xr.Dataset, predictions: xr.Dataset | None, unranked: str) -> int:
@@ -233,7 +239,7 @@ def _parts(annotations: xr.Dataset) -> Iterable[xr.Dataset]:
 
 
 def teaching(items: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
-    """Return the items from which the prior is learned."""
+    """Return, for each item, whether the prior is learned from it."""
     return chosen(items, MOST_ITEMS)
 
 
@@ -242,7 +248,7 @@ def prior_of(
     tune: int, random_seed: Any, progressbar: bool, tempering: str = "likelihood",
     unranked: str = "exact", first_labels: bool = False, **others: Any,
 ) -> LearnedPrior:  # fmt: skip
-    """Draw the hyperparameters of the prior from all items, in memory or in chunks.
+    """Draw the hyperparameters of the prior that all items share, in memory or in chunks.
 
     Every ranking counts once, whatever the reliability; with ``first_labels`` only its first block
     counts (docs/decisions/0033). The result can be the ``concentration`` of fits with the same
@@ -252,24 +258,26 @@ def prior_of(
     parts = _parts(annotations)
     names = annotations[ITEM].to_numpy()
     teaches = dict(zip(names.tolist(), teaching(names).tolist(), strict=True))
-    some = (part for part in parts if any(teaches[one] for one in part[ITEM].to_numpy().tolist()))
-    read = (
+    needed = (
+        part for part in parts if any(teaches[name] for name in part[ITEM].to_numpy().tolist())
+    )
+    teaching_items = (
         process(
             part, reliability=1.0, tempering=tempering, concentration=LEARNED_PRIOR,
             unranked=unranked, sampler="gibbs", predictions=predictions,
         ).taught(np.array([teaches[name] for name in part[ITEM].to_numpy().tolist()]),
                  first_labels=first_labels)
-        for part in some
+        for part in needed
     )  # fmt: skip
     return learned(
-        joined(read), annotations.sizes[LABEL], arguments.sample_shape(draws, chains),
+        joined(teaching_items), annotations.sizes[LABEL], arguments.sample_shape(draws, chains),
         arguments.whole("tune", tune, least=0), generator(random_seed, "prior"),
         progressbar=progressbar,
     )  # fmt: skip
 
 
 def _each_label(laid: LaidOut, concentration: Any) -> Floats:
-    """Return the Gamma shape of one label (cell); by default, an item's shapes sum to 1."""
+    """Return the Gamma shape of a single label (cell); by default, an item's shapes sum to 1."""
     n_cells = laid.rankings.n_cells
     if isinstance(concentration, str):
         raise ArgumentError(
@@ -278,7 +286,7 @@ def _each_label(laid: LaidOut, concentration: Any) -> Floats:
         )  # fmt: skip
     if concentration is not None:
         return np.full(n_cells.sum(), arguments.within("concentration", concentration, 1e-9, 1e9))
-    # Every item has a cell: without named labels, a cell of unnamed ones; else it was refused.
+    # Every item has a cell: items without named labels have one of unnamed labels, or are refused.
     total = np.add.reduceat(laid.n_labels, laid.rankings.cell_start[:-1])
     return np.repeat(1.0 / total, n_cells)
 
@@ -297,7 +305,8 @@ def _checked_reliability(
         raise ArgumentError(
             "tempering", expected=f"'strength' where reliability={reliability!r} is to be learned",
             found=repr(tempering),
-            hint="a power of the likelihood is not a likelihood, and cannot be learned",
+            hint="With tempering='likelihood' a reliability cannot be learned: the density of the "
+            "labels is not normalised",
         )  # fmt: skip
     if reliability == "annotator":
         _require_known(annotations)
@@ -314,41 +323,41 @@ def _require_known(annotations: xr.Dataset) -> None:
             "annotations",
             expected="annotators who ranked several items, to learn the reliability of each",
             found=f"{annotations.sizes[ANNOTATOR]} annotators, none on more than one item",
-            hint='If unnamed annotators are numbered anew by item, use reliability="common"',
+            hint='If annotators have other names on each item, use reliability="common"',
         )
 
 
 def require_comparisons(annotations: xr.Dataset, laid: LaidOut) -> None:
-    """Raise on closed rankings of tied labels only: they would not count."""
+    """Raise if a closed ranking has tied labels only: it is not informative."""
     starts = laid.rankings.ranking_start
     tied = (laid.rankings.rank[starts[1:] - 1] == 1) & (np.diff(starts) > 1)
     if tied.any():
         row = laid.row[starts[:-1][np.argmax(tied)]]
-        who, item = (
+        annotator, item = (
             annotations[dim].to_numpy()[annotations[f"{dim}_code"].to_numpy()[row]].item()
             for dim in (ANNOTATOR, ITEM)
         )
         raise AnnotationError(
-            "annotations", where=f"annotator {who!r}, item {item!r}",
+            "annotations", where=f"annotator {annotator!r}, item {item!r}",
             expected="labels in some order, with unranked='absent'",
-            found=f"all labels tied (such rankings: {tied.sum():,}), which has probability 1, and "
-            "would not count",
-            hint=("Are these votes on pairs? With dx.pairs and models.bradley_terry ties count. "
-                  "Else leave" if (np.diff(starts)[tied] == 2).all() else "Leave")
+            found=f"all labels tied (such rankings: {tied.sum():,}), which has probability 1 and "
+            "is not informative",
+            hint=("If these are votes on pairs, use dx.pairs and models.bradley_terry, where ties "
+                  "count; otherwise leave" if (np.diff(starts)[tied] == 2).all() else "Leave")
             + " these rankings out",
         )  # fmt: skip
 
 
-def _warn_of_silence(annotations: xr.Dataset, laid: LaidOut) -> None:
-    """Warn of items whose rankings compare nothing: each is closed and has a single block."""
+def _warn_of_uninformative(annotations: xr.Dataset, laid: LaidOut) -> None:
+    """Warn about items whose closed rankings have one block each: they compare no labels."""
     starts, rank = laid.rankings.ranking_start, laid.rankings.rank
     compares = rank[starts[1:] - 1] > 1
     item = np.repeat(np.arange(annotations.sizes[ITEM]), np.diff(laid.rankings.item_start))
-    silent = np.bincount(item, compares, minlength=annotations.sizes[ITEM]) == 0
-    if silent.any():
-        names = shown(list(annotations[ITEM].to_numpy()[silent]))
+    uninformative = np.bincount(item, compares, minlength=annotations.sizes[ITEM]) == 0
+    if uninformative.any():
+        names = shown(list(annotations[ITEM].to_numpy()[uninformative]))
         warn_caller(
-            f"With unranked='absent' the rankings of {silent.sum()} items ({names}) say nothing: "
-            "each has one block, and unlisted labels are absent. The plausibilities of these items "
-            "are those of the prior."
+            f"With unranked='absent' the rankings of {uninformative.sum()} items ({names}) are not "
+            "informative: each lists only one label, and all other labels are absent. The "
+            "plausibilities of these items are those of the prior."
         )

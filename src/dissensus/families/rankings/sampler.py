@@ -34,13 +34,13 @@ class Draws(NamedTuple):
     inference: str
 
 
-def drawn_by(what: Process, sampler: str) -> str:
+def drawn_by(process: Process, sampler: str) -> str:
     """Return the sampler's name: with a learned reliability, NUTS runs beside the Gibbs step."""
-    return "nuts beside it" if sampler == "gibbs" and what.reliability in LEARNED else sampler
+    return "nuts beside it" if sampler == "gibbs" and process.reliability in LEARNED else sampler
 
 
 def drawn(
-    what: Process,
+    process: Process,
     build: Callable[[], Any],
     *,
     draws: int,
@@ -55,34 +55,38 @@ def drawn(
     """Draw by the Gibbs kernel if it can draw all parameters, else through PyMC."""
     seeds = rng.integers(2**31, size=2).tolist()
     run = {"draws": draws, "tune": tune, "chains": chains, "seed": seeds[0]}
-    if nuts or what.reliability in LEARNED:
-        return _by_pymc(what, build(), seeds[1], nuts, log_likelihood, progressbar, **run)
+    if nuts or process.reliability in LEARNED:
+        return _by_pymc(process, build(), seeds[1], nuts, log_likelihood, progressbar, **run)
     values, logp = gibbs(
-        what, log_likelihood=log_likelihood, progressbar=progressbar, checkpoint=checkpoint, **run
+        process,
+        log_likelihood=log_likelihood,
+        progressbar=progressbar,
+        checkpoint=checkpoint,
+        **run,
     )
-    plausibility = what.named(values, seeds[1])
-    return Draws({"plausibility": plausibility}, logp, what.sharpness, {}, _GIBBS)
+    plausibility = process.named(values, seeds[1])
+    return Draws({"plausibility": plausibility}, logp, process.sharpness, {}, _GIBBS)
 
 
-def diagnosed(found: Draws) -> dict[str, Any]:
+def diagnosed(draws: Draws) -> dict[str, Any]:
     """Diagnose the chains by each item's leading candidate and remainder; warn if poor.
 
-    To diagnose every candidate would take longer than to draw them.
+    Diagnosing every candidate would take longer than drawing them.
     """
-    theta = found.posterior["plausibility"]
-    mean = theta.mean((CHAIN, DRAW), skipna=False)  # to look for NaNs takes four times as long
-    leading = mean.fillna(np.inf).argmax(CANDIDATE)  # NaNs are selected, so that they show
+    theta = draws.posterior["plausibility"]
+    mean = theta.mean((CHAIN, DRAW), skipna=False)  # skipping NaNs takes four times as long
+    leading = mean.fillna(np.inf).argmax(CANDIDATE)  # selects NaNs, which the diagnostics then show
     both = xr.concat(
         [theta.isel({CANDIDATE: leading}), theta.isel({CANDIDATE: -1})],
         dim=CANDIDATE, coords="minimal", compat="override",
     )  # fmt: skip
     out = convergence.diagnosed(both)
-    out |= convergence.divergences(found.sample_stats)
+    out |= convergence.divergences(draws.sample_stats)
     for name in _LEARNED:
-        if name in found.posterior:
-            learned = found.posterior[name].rename(name)
+        if name in draws.posterior:
+            learned = draws.posterior[name].rename(name)
             out |= convergence.diagnosed(learned, ANNOTATOR, f"{name}_")
-    prior = {name: found.posterior[name] for name in HYPERPARAMETERS if name in found.posterior}
+    prior = {name: draws.posterior[name] for name in HYPERPARAMETERS if name in draws.posterior}
     return out | (convergence.diagnosed_parameters(prior, convergence.OF_PRIOR) if prior else {})
 
 
@@ -94,7 +98,7 @@ _NUTS = "NUTS on the PyMC model"
 
 
 def gibbs(
-    what: Process,
+    process: Process,
     *,
     draws: int,
     tune: int,
@@ -113,26 +117,26 @@ def gibbs(
     Returns plausibilities (chain, draw, item, candidate), and the log-likelihood (draw, ranking)
     of one chain after another, or None.
     """
-    n_items = what.annotations.sizes[ITEM]
-    keys = item_keys(what.annotations[ITEM].to_numpy(), chains, seed=seed)
-    theta = np.empty((chains, draws, *what.where.codes.shape))
-    logp = np.empty((chains, draws, what.n_rankings if log_likelihood else 0))
+    n_items = process.annotations.sizes[ITEM]
+    keys = item_keys(process.annotations[ITEM].to_numpy(), chains, seed=seed)
+    theta = np.empty((chains, draws, *process.where.codes.shape))
+    logp = np.empty((chains, draws, process.n_rankings if log_likelihood else 0))
     done: set[str] = set()
     if checkpoint is not None:
-        checkpoint.begin(contents_hash([what, keys, theta.shape, logp.shape, tune]))
+        checkpoint.begin(contents_hash([process, keys, theta.shape, logp.shape, tune]))
         done.update(checkpoint.parts())
 
     def draw_lot(chain: int, low: int, high: int) -> None:
-        of = slice(*what.laid.rankings.item_start[[low, high]])
+        of = slice(*process.laid.rankings.item_start[[low, high]])
         name = f"{chain:06d}-{low:012d}"
         part = {"plausibility": theta[chain, :, low:high], "log_likelihood": logp[chain, :, of]}
         if checkpoint is not None and name in done:
-            for what_of, values in checkpoint.load(name, part).items():
-                part[what_of][...] = values
+            for group, values in checkpoint.load(name, part).items():
+                part[group][...] = values
             return
-        shape = what.shape_of(chain, draws, low, high)
+        shape = process.shape_of(chain, draws, low, high)
         part["plausibility"][...], each = _lot(
-            what, low, high, shape, keys[chain, low:high], tune, draws, log_likelihood
+            process, low, high, shape, keys[chain, low:high], tune, draws, log_likelihood
         )
         if each is not None:
             part["log_likelihood"][...] = each
@@ -142,13 +146,13 @@ def gibbs(
     try:
         fitting.by_lots(draw_lot, chains, n_items, "Sampling rankings", progressbar)
     except KeyboardInterrupt:  # all draws of one item come before any of the next
-        kept = "" if checkpoint is None else checkpoint.in_words
-        raise before_any_draw("before all items were through", kept) from None
+        message = "" if checkpoint is None else checkpoint.in_words
+        raise before_any_draw("before all items were through", message) from None
     return theta, logp.reshape(-1, logp.shape[-1]) if log_likelihood else None
 
 
 def _lot(
-    what: Process,
+    process: Process,
     low: int,
     high: int,
     shape: Floats,
@@ -161,58 +165,60 @@ def _lot(
 
     The log-likelihood needs each strength separately, also of labels that are stored as one.
     """
-    whole, columns = what.laid.rankings, what.where.codes.shape[1]
-    part, named = whole.part(low, high), what.laid.named[low:high]
+    whole, columns = process.laid.rankings, process.where.codes.shape[1]
+    part, named = whole.part(low, high), process.laid.named[low:high]
     cells, of = slice(*whole.cell_start[[low, high]]), slice(*whole.item_start[[low, high]])
-    sharpness = None if what.sharpness is None else what.sharpness[of]
+    sharpness = None if process.sharpness is None else process.sharpness[of]
     if shape.ndim > 1 and sharpness is None:
-        theta = _apart(what, part, shape, cells, keys, tune)
+        theta = _apart(process, part, shape, cells, keys, tune)
         logp = None
         if log_likelihood:
-            logs = log_strengths(part, theta, what.laid.candidate[cells])
-            logp = pointwise(part, logs, power=what.power)
+            logs = log_strengths(part, theta, process.laid.candidate[cells])
+            logp = pointwise(part, logs, power=process.power)
         return theta, logp
-    split = log_likelihood and not what.lumped
-    thin = _sweeps(what) if shape.ndim > 1 else 1
+    split = log_likelihood and not process.lumped
+    thin = _sweeps(process) if shape.ndim > 1 else 1
     theta = sample(
         part, shape, keys, named=part.n_cells if split else named,
-        n_columns=int(part.n_cells.max()) + 1 if split else columns, power=what.power,
+        n_columns=int(part.n_cells.max()) + 1 if split else columns, power=process.power,
         sharpness=sharpness, tune=tune, draws=draws, thin=thin,
     )  # fmt: skip
     if not log_likelihood:
         return theta, None
     place = np.concatenate([np.arange(n) for n in part.n_cells])
-    logs = log_strengths(part, theta, place if split else what.laid.candidate[cells])
-    logp = pointwise(part, logs, power=what.power, sharpness=sharpness)
+    logs = log_strengths(part, theta, place if split else process.laid.candidate[cells])
+    logp = pointwise(part, logs, power=process.power, sharpness=sharpness)
     return _candidates(theta, named, part.n_cells, columns) if split else theta, logp
 
 
 def _apart(
-    what: Process, part: Rankings, shape: Floats, cells: slice, keys: Any, tune: int
+    process: Process, part: Rankings, shape: Floats, cells: slice, keys: Any, tune: int
 ) -> Floats:
-    """Draw under a learned prior: first the unlisted labels as one, then each label's part."""
-    fewer, together_shape, listed = together(part, shape)
+    """Draw under a learned prior: unlisted labels first in one cell, then the part of each."""
+    merged, merged_shape, listed = together(part, shape)
     of_cell = np.repeat(np.arange(len(keys)), part.n_cells)
     named = np.bincount(of_cell, listed, len(keys)).astype(np.int64)
     theta = sample(
-        fewer, together_shape, keys, named=named, power=what.power, tune=tune, draws=len(shape),
-        thin=_sweeps(what),
+        merged, merged_shape, keys, named=named, power=process.power, tune=tune, draws=len(shape),
+        thin=_sweeps(process),
     )  # fmt: skip
-    out = np.zeros((len(shape), len(keys), what.where.codes.shape[1]))
-    share_out(mixed(keys), theta, shape, part.cell_start, listed, what.laid.candidate[cells], out)
+    out = np.zeros((len(shape), len(keys), process.where.codes.shape[1]))
+    share_out(
+        mixed(keys), theta, shape, part.cell_start, listed, process.laid.candidate[cells], out
+    )
     return out
 
 
-def _sweeps(what: Process) -> int:
+def _sweeps(process: Process) -> int:
     """Return the number of sweeps for each draw of strengths under a learned prior."""
-    n_items = 0 if what.prior_draws is None else what.prior_draws.n_items
+    n_items = 0 if process.prior_draws is None else process.prior_draws.n_items
     return int(np.clip(_FEW_ITEMS // max(n_items, 1), 1, _MOST_SWEEPS))
 
 
 def _candidates(cells: Floats, named: Ints, n_cells: Ints, columns: int) -> Floats:
     """Sum cells (draw, item, place) into candidates (draw, item, candidate)."""
     out = np.zeros((*cells.shape[:-1], columns))
-    for place in range(cells.shape[-1]):  # a short loop: not over draws
+    for place in range(cells.shape[-1]):  # a short loop; draws are vectorised
         column = np.where(place < named, place, columns - 1)
         inside = np.flatnonzero(place < n_cells)
         out[..., inside, column[inside]] += cells[..., inside, place]
@@ -220,7 +226,7 @@ def _candidates(cells: Floats, named: Ints, n_cells: Ints, columns: int) -> Floa
 
 
 def _by_pymc(
-    what: Process,
+    process: Process,
     model: Any,
     remainder_seed: int,
     nuts: bool,
@@ -230,26 +236,26 @@ def _by_pymc(
     seed: int,
     **run: int,
 ) -> Draws:
-    """Let PyMC sample: by NUTS throughout, or by NUTS beside the Gibbs step."""
+    """Let PyMC sample: by NUTS alone, or by the Gibbs step with NUTS for other variables."""
     learned = [name for name in (*_LEARNED, *HYPERPARAMETERS) if name in model.named_vars]
     keep = ["plausibility", *learned, *(["log_strength"] if log_likelihood else [])]
     sampled = fitting.by_nuts if nuts else fitting.sampled
     tree = sampled(model, **run, random_seed=seed, progressbar=progressbar, var_names=keep)
-    found = tree["posterior"].to_dataset()
-    if what.leaning is not None and what.prior_draws is None:
-        what = what.with_prior(prior_from(found, what.annotations.sizes[LABEL]))
+    pymc_draws = tree["posterior"].to_dataset()
+    if process.leaning is not None and process.prior_draws is None:
+        process = process.with_prior(prior_from(pymc_draws, process.annotations.sizes[LABEL]))
     posterior = {
-        "plausibility": what.named(found["plausibility"].to_numpy(), remainder_seed),
-        **{name: found[name] for name in learned},
+        "plausibility": process.named(pymc_draws["plausibility"].to_numpy(), remainder_seed),
+        **{name: pymc_draws[name] for name in learned},
     }
     stats = tree["sample_stats"].to_dataset()
-    sharpness = what.sharpness
-    if what.reliability in LEARNED:
-        sharpness = _learned_sharpness(what, found)
+    sharpness = process.sharpness
+    if process.reliability in LEARNED:
+        sharpness = _learned_sharpness(process, pymc_draws)
     logp = None
     if log_likelihood:
-        logs = found["log_strength"].to_numpy().reshape(-1, len(what.shape))
-        logp = pointwise(what.laid.rankings, logs, power=what.power, sharpness=sharpness)
+        logs = pymc_draws["log_strength"].to_numpy().reshape(-1, len(process.shape))
+        logp = pointwise(process.laid.rankings, logs, power=process.power, sharpness=sharpness)
     return Draws(
         posterior,
         logp,
@@ -262,10 +268,10 @@ def _by_pymc(
 _LEARNED = ("reliability", "reliability_spread", "annotator_reliability")
 
 
-def _learned_sharpness(what: Process, found: xr.Dataset) -> Floats:
+def _learned_sharpness(process: Process, pymc_draws: xr.Dataset) -> Floats:
     """Return the sharpness of each ranking in each draw (draw, ranking)."""
-    if what.reliability == "common":
-        common = found["reliability"].to_numpy().reshape(-1, 1)
-        return np.broadcast_to(common, (len(common), what.n_rankings))
-    each = found["annotator_reliability"].to_numpy()
-    return each.reshape(-1, each.shape[-1])[:, what.of_ranking(ANNOTATOR)]
+    if process.reliability == "common":
+        common = pymc_draws["reliability"].to_numpy().reshape(-1, 1)
+        return np.broadcast_to(common, (len(common), process.n_rankings))
+    each = pymc_draws["annotator_reliability"].to_numpy()
+    return each.reshape(-1, each.shape[-1])[:, process.of_ranking(ANNOTATOR)]

@@ -47,7 +47,7 @@ from dissensus.sampling.step import WholeModelStep, first_point, is_as_written, 
 
 _STRENGTH: Final = "log_strength"
 _ITEM: Final = "cell_item"
-"""Data of a model with a shared prior."""
+"""Name of data that only a model with a shared prior has."""
 
 
 class Parameters(NamedTuple):
@@ -96,21 +96,21 @@ def read(model: Any) -> Reading:
     gammas = [rv for rv in model.free_RVs if isinstance(rv.owner.op, LogGammaRV)]
     if not gammas:
         raise unfit("log strengths with a LogGamma prior", "none")
-    found = [rv for rv in gammas if rv in behind]
-    if not found:
+    ranked = [rv for rv in gammas if rv in behind]
+    if not ranked:
         raise unfit(f"a PartialRanking that depends on {gammas[0].name}", "none")
     prior, aside = None, ""
     with uncompiled():
-        if _ITEM in model.named_vars and any(rv.name == _STRENGTH for rv in found):
+        if _ITEM in model.named_vars and any(rv.name == _STRENGTH for rv in ranked):
             try:
                 prior = _shared_prior(model, rankings)
             except ArgumentError as problem:
                 aside = f"expected {problem.expected}; found {problem.found}"
         strengths = [
-            _read_strengths(model, rv, prior if rv.name == _STRENGTH else None) for rv in found
+            _read_strengths(model, rv, prior if rv.name == _STRENGTH else None) for rv in ranked
         ]
     hyperparameters = () if prior is None else prior.names
-    names = (*hyperparameters, *(rv.name for rv in found))
+    names = (*hyperparameters, *(rv.name for rv in ranked))
     return Reading(names, hyperparameters, strengths, aside)
 
 
@@ -123,22 +123,22 @@ def _read_strengths(model: Any, strength: Any, prior: _Prior | None) -> Strength
     if model.rvs_to_transforms[strength] is not None:
         raise unfit(f"{strength.name} without a transform", "one with a transform")
     rankings = _dependants(model, strength)
-    graphs = [one.owner.op.dist_params(one.owner) for one in rankings]
+    graphs = [rv.owner.op.dist_params(rv.owner) for rv in rankings]
     for graph in graphs:
         _require_selection(graph[0], strength, model)
     start, name = first_point(model), model.rvs_to_values[strength].name
     chosen = _chosen(of_point(model, [graph[0] for graph in graphs]), start, name)
-    observed = [model.rvs_to_values[one].eval() for one in rankings]
+    observed = [model.rvs_to_values[rv].eval() for rv in rankings]
     for ranks in observed:
         places_of(ranks)
     pairs = [np.broadcast_arrays(*pair) for pair in zip(chosen, observed, strict=True)]
     chosen, ranks = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     shape, owner = np.shape(start[name]), None if prior is None else prior.cells.item
     laid_out, cells, order = _laid_out(chosen, ranks, int(np.prod(shape, dtype=int)), owner)
-    rows = [one.shape[:-1] for one in chosen]
-    wanted = [strength.owner.op.dist_params(strength.owner)[0]]
-    wanted += [part for graph in graphs for part in (graph[2], graph[3])]
-    evaluate = of_point(model, wanted)
+    rows = [index.shape[:-1] for index in chosen]
+    expressions = [strength.owner.op.dist_params(strength.owner)[0]]
+    expressions += [part for graph in graphs for part in (graph[2], graph[3])]
+    evaluate = of_point(model, expressions)
 
     def parameters(point: Point) -> Parameters:
         alpha, *rest = evaluate(point)
@@ -152,7 +152,7 @@ def _read_strengths(model: Any, strength: Any, prior: _Prior | None) -> Strength
         )  # fmt: skip
 
     now = parameters(start)
-    same = not set(ancestors(wanted)) & set(model.free_RVs)
+    same = not set(ancestors(expressions)) & set(model.free_RVs)
     leaning = None if prior is None else _leaning(prior, laid_out, cells)
     read = (lambda _: now) if same else parameters
     return Strengths(strength.name, laid_out, cells, read, leaning)
@@ -172,28 +172,29 @@ def _shared_prior(model: Any, rankings: list[Any]) -> _Prior:
 
     Raises if the prior is not as the library writes it, or a power or sharpness is not 1.
     """
-    graphs = [one.owner.op.dist_params(one.owner) for one in rankings]
+    graphs = [rv.owner.op.dist_params(rv.owner) for rv in rankings]
     powers = constants(model, [part for graph in graphs for part in (graph[2], graph[3])])
-    if any((np.asarray(one) != 1.0).any() for one in powers):
-        raise unfit("rankings that count once, to learn the prior", "another power or sharpness")
+    if any((np.asarray(power) != 1.0).any() for power in powers):
+        raise unfit("power 1 and sharpness 1 of rankings, to learn the prior", "other values")
     item, label, size, features = constants(model, [model[f"cell_{n}"] for n in PriorCells._fields])
     n_labels = len(constants(model, [model["label_number"]])[0])
-    found = shapes(model)
+    shape_of = shapes(model)
     systems, scored = (
-        list(range(*found.get(name, (0,)))) for name in ("prediction_weight", "probability_weight")
+        list(range(*shape_of.get(name, (0,))))
+        for name in ("prediction_weight", "probability_weight")
     )
     if features.shape[1:] != (len(systems) + len(scored),):
         raise unfit(f"a feature for each of {len(systems) + len(scored)} weights", "others")
     if (label >= n_labels).any() or not (size > 0).all():
         raise unfit(f"cells of one or more of {n_labels} labels each", "others")
     cells = PriorCells(codes(item, len(item), "items of cells"), label, size, features)
-    said = Features([], systems, scored)
+    item_features = Features([], systems, scored)
     sizes = {LABEL: n_labels, "cell": len(item), "feature": features.shape[1]}
-    coords = {n: np.arange(k) for n, k in sizes.items()} | said.coords()
+    coords = {n: np.arange(k) for n, k in sizes.items()} | item_features.coords()
     with Model(coords=coords, model=None) as reference:
         LogGamma(
             _STRENGTH, dims="cell",
-            alpha=base.model_of("plackett_luce", "_learned_shapes")(n_labels, cells, said),
+            alpha=base.model_of("plackett_luce", "_learned_shapes")(n_labels, cells, item_features),
         )  # fmt: skip
     names = tuple(rv.name for rv in reference.free_RVs if rv.name != _STRENGTH)
     moved = {rv for rv in model.free_RVs if rv.name in names}
@@ -216,23 +217,23 @@ def _leaning(prior: _Prior, rankings: Rankings, order: Ints) -> Leaning:
 
 def _dependants(model: Any, strength: Any) -> list[Any]:
     """Return the observed rankings that depend on the strengths; raise if anything else does."""
-    found, own = [], {strength, model.rvs_to_values[strength]}
-    for one in [*model.basic_RVs, *model.potentials]:
-        if one is strength or not own & set(ancestors([one])):
+    rankings, own = [], {strength, model.rvs_to_values[strength]}
+    for rv in [*model.basic_RVs, *model.potentials]:
+        if rv is strength or not own & set(ancestors([rv])):
             continue
-        if not isinstance(one.owner.op, PartialRankingRV) or one not in model.observed_RVs:
+        if not isinstance(rv.owner.op, PartialRankingRV) or rv not in model.observed_RVs:
             raise unfit(
-                f"only observed PartialRanking variables to depend on {strength.name}", one.name
+                f"only observed PartialRanking variables to depend on {strength.name}", rv.name
             )
-        _, places, power, sharpness = one.owner.op.dist_params(one.owner)
+        _, places, power, sharpness = rv.owner.op.dist_params(rv.owner)
         if own & set(ancestors([places, power, sharpness])):
-            raise unfit(f"power and sharpness that do not depend on {strength.name}", one.name)
+            raise unfit(f"power and sharpness that do not depend on {strength.name}", rv.name)
         if set(ancestors([power])) & {*model.free_RVs, *model.value_vars}:
-            raise unfit("a power that is given: the likelihood is not normalised", one.name)
-        found.append(one)
-    if not found:
+            raise unfit("a power without a prior: the likelihood is not normalised", rv.name)
+        rankings.append(rv)
+    if not rankings:
         raise unfit(f"a PartialRanking that depends on {strength.name}", "none")
-    return found
+    return rankings
 
 
 _SELECTIONS: Final = (
@@ -249,10 +250,10 @@ def _require_selection(expression: Any, strength: Any, model: Any) -> None:
     if others:
         names = ", ".join(sorted(str(rv.name) for rv in others))
         raise unfit("rankings of the strengths themselves", f"a function of them and {names}")
-    for one in ancestors([expression], blockers=[strength]):
-        if one is strength or strength not in set(ancestors([one], blockers=[strength])):
+    for node in ancestors([expression], blockers=[strength]):
+        if node is strength or strength not in set(ancestors([node], blockers=[strength])):
             continue
-        op = one.owner.op
+        op = node.owner.op
         same = isinstance(op, Elemwise) and isinstance(op.scalar_op, Identity)
         if not same and not isinstance(op, _SELECTIONS):
             raise unfit("rankings of the strengths themselves", f"a function of them, by {op}")
@@ -268,12 +269,15 @@ def _chosen(evaluate: Any, start: Point, name: str) -> list[Ints]:
     place = np.arange(np.prod(shape, dtype=int), dtype=np.float64)
     entries = evaluate({**start, name: place.reshape(shape)})
     # A constant can equal an index by chance, but does not change when all strengths do.
-    others = evaluate({**start, name: place.reshape(shape) + 0.5})
-    for one, other in zip(entries, others, strict=True):
-        given = np.isfinite(one)
-        if not (np.isin(one[given], place).all() and (other[given] == one[given] + 0.5).all()):
+    shifted_entries = evaluate({**start, name: place.reshape(shape) + 0.5})
+    for values, shifted in zip(entries, shifted_entries, strict=True):
+        present = np.isfinite(values)
+        if not (
+            np.isin(values[present], place).all()
+            and (shifted[present] == values[present] + 0.5).all()
+        ):
             raise unfit("rankings of the strengths themselves", "other numbers among them")
-    return [np.where(np.isfinite(one), one, -1).astype(np.int64) for one in entries]
+    return [np.where(np.isfinite(values), values, -1).astype(np.int64) for values in entries]
 
 
 def _laid_out(
@@ -284,17 +288,17 @@ def _laid_out(
     Returns the rankings, and the kernel's order of the cells and of the rankings.
     """
     ranking, cell, rank = _entries(chosen, ranks)
-    n_rankings = sum(int(np.prod(one.shape[:-1], dtype=int)) for one in chosen)
+    n_rankings = sum(int(np.prod(index.shape[:-1], dtype=int)) for index in chosen)
     if len(np.unique(ranking * n_cells + cell)) < len(cell):
-        raise unfit("each strength once in a ranking", "a strength that is there twice")
+        raise unfit("each strength once in a ranking", "a strength that occurs twice")
     if len(np.unique(ranking)) < n_rankings:
         raise unfit("labels to choose from in each ranking", "a ranking without any")
-    one, other, n_nodes = ranking, n_rankings + cell, n_rankings + n_cells
+    source, target, n_nodes = ranking, n_rankings + cell, n_rankings + n_cells
     if owner is not None:
-        one = np.concatenate([one, n_nodes + owner])
-        other = np.concatenate([other, n_rankings + np.arange(n_cells)])
+        source = np.concatenate([source, n_nodes + owner])
+        target = np.concatenate([target, n_rankings + np.arange(n_cells)])
         n_nodes += int(owner.max()) + 1
-    edges = csr_array((np.ones(len(one)), (one, other)), shape=(n_nodes, n_nodes))
+    edges = csr_array((np.ones(len(source)), (source, target)), shape=(n_nodes, n_nodes))
     _, part = connected_components(edges, directed=False)
     n_items = int(part[: n_rankings + n_cells].max()) + 1
     by_ranking, by_cell = part[:n_rankings], part[n_rankings : n_rankings + n_cells]
@@ -303,13 +307,13 @@ def _laid_out(
     cell_start = np.concatenate([[0], np.cumsum(counts)])
     within = np.empty(n_cells, dtype=np.int64)
     within[cells] = np.arange(n_cells) - cell_start[by_cell[cells]]
-    there = np.bincount(ranking, minlength=n_rankings)
-    listed = np.bincount(ranking[rank > 0], minlength=n_rankings)
-    closed = there < counts[by_ranking]
-    if (closed & (listed < there)).any():
+    n_available = np.bincount(ranking, minlength=n_rankings)
+    n_listed = np.bincount(ranking[rank > 0], minlength=n_rankings)
+    closed = n_available < counts[by_ranking]
+    if (closed & (n_listed < n_available)).any():
         raise unfit(
             "rankings over all labels of an item, or only over those they list",
-            f"ranking {np.flatnonzero(closed & (listed < there))[0]} over some",
+            f"ranking {np.flatnonzero(closed & (n_listed < n_available))[0]} over some",
         )
     position = np.empty(n_rankings, dtype=np.int64)
     position[order] = np.arange(n_rankings)
@@ -395,28 +399,28 @@ class PlackettLuceGibbs(WholeModelStep):
         """Make a chain of the prior, if the model has a learned prior."""
         self._hyper = [self._values[name] for name in self._reading.hyperparameters]
         chains = [
-            PriorChain(one.rankings, one.leaning)
-            for one in self._reading.strengths if one.leaning is not None
+            PriorChain(variable.rankings, variable.leaning)
+            for variable in self._reading.strengths if variable.leaning is not None
         ]  # fmt: skip
-        self.prior = chains[0] if chains else None  # only one variable has this name
+        self.prior = chains[0] if chains else None  # at most one variable has a learned prior
         self.tune = True
 
     def move(self, point: Any) -> Any:
         """Update all variables; the given point is not changed."""
         new = dict(point)
-        for one in self._reading.strengths:
-            value = self._values[one.name]
+        for variable in self._reading.strengths:
+            value = self._values[variable.name]
             whole = np.array(point[value])
-            now = whole.ravel()[one.cells]
-            if self.prior is None or one.leaning is None:
-                shape, power, sharpness = one.parameters(point)
+            now = whole.ravel()[variable.cells]
+            if self.prior is None or variable.leaning is None:
+                shape, power, sharpness = variable.parameters(point)
                 key = self.rng.integers(2**64, dtype=np.uint64)
-                now = sweep(one.rankings, shape, now, key, power=power, sharpness=sharpness)
+                now = sweep(variable.rankings, shape, now, key, power=power, sharpness=sharpness)
             else:
                 x = np.concatenate([np.ravel(point[hyper]) for hyper in self._hyper])
                 x, now = self.prior.move(x, now, self.rng, tune=self.tune)
                 new |= self._named(x, point)
-            whole.flat[one.cells] = now
+            whole.flat[variable.cells] = now
             new[value] = whole
         return new, [{}]
 

@@ -19,8 +19,8 @@ from dissensus.sampling import places
 _LABELS: Final = Assert("labels must be codes below the number of labels times that of levels")
 _RESPONDENTS: Final = Assert("respondents must be codes below the number of annotators")
 _ITEMS: Final = Assert(
-    "difficulty, truth_code and covariates must be of the items of respondent_code: set all data "
-    "of items by pymc.set_data, and let pymc.sample_posterior_predictive draw new difficulties, by "
+    "difficulty, truth_code and covariates must have the items of respondent_code: set all data "
+    "of items by pymc.set_data, and let pymc.sample_posterior_predictive draw new difficulties: "
     'sample_vars=["difficulty", "truth"]'
 )
 
@@ -39,20 +39,20 @@ class LatentAnswersRV(SymbolicRandomVariable):
     ) -> Any:  # fmt: skip
         """Build the graph of a draw."""
         log_truth, logit, log_level = (
-            pt.as_tensor(one, dtype="float64") for one in (log_truth, logit, log_level)
+            pt.as_tensor(each, dtype="float64") for each in (log_truth, logit, log_level)
         )
         respondent = pt.as_tensor(respondent, dtype="int64")
         rng, size = normalize_rng_param(rng), normalize_size_param(size)
-        who = respondent
+        giver = respondent
         if not rv_size_is_none(size) and size.type.shape != (0,):  # of items
             if size.type.shape != (1,):
                 raise NotImplementedError("labels of one study at a time: size is of items only")
-            who = pt.broadcast_to(respondent, (size[0], respondent.shape[1]))
+            giver = pt.broadcast_to(respondent, (size[0], respondent.shape[1]))
         draws = []
         last = rng
-        for shape in (who.shape[:1], who.shape, who.shape, who.shape):
-            last, one = uniform(size=shape, rng=last, return_next_rng=True)
-            draws.append(one)
+        for shape in (giver.shape[:1], giver.shape, giver.shape, giver.shape):
+            last, variate = uniform(size=shape, rng=last, return_next_rng=True)
+            draws.append(variate)
         n_labels, n_levels = log_truth.shape[1], log_level.shape[1]
         truth = _place(draws[0], pt.exp(log_truth))[:, None]
         right = draws[1] < pt.sigmoid(logit)
@@ -60,7 +60,7 @@ class LatentAnswersRV(SymbolicRandomVariable):
         label = pt.switch(right, truth, (truth + step) % n_labels)
         weight = pt.exp(log_level)
         level = _place(draws[3], pt.switch(right[..., None], weight[1], weight[0]))
-        code = pt.switch(who < 0, layout.EMPTY, label * n_levels + level).astype("int64")
+        code = pt.switch(giver < 0, layout.EMPTY, label * n_levels + level).astype("int64")
         inputs = [rng, size, log_truth, logit, log_level, respondent]
         return cls(inputs=inputs, outputs=[last, code])(*inputs)
 
@@ -92,7 +92,8 @@ class LatentAnswers(Discrete):
         Log-probabilities of levels of confidence of wrong labels (0), and of right ones (1). One
         level, of log-probability 0, if there is no confidence.
     respondent : tensor_like of int (item, place)
-        Who gave each label of an item; -1 at places without a label, where labels are -1 too.
+        Code of the respondent who gave each label; -1 at places without a label, where the value is
+        -1 too.
 
     Raises
     ------
@@ -122,7 +123,7 @@ class LatentAnswers(Discrete):
     ) -> Any:
         """Return an unnamed variable."""
         log_truth, logit, log_level = (
-            pt.as_tensor(one, dtype="float64") for one in (log_truth, logit, log_level)
+            pt.as_tensor(each, dtype="float64") for each in (log_truth, logit, log_level)
         )
         respondent = pt.as_tensor(respondent, dtype="int64")
         for name, value in (
@@ -160,13 +161,13 @@ def joint(code: Any, log_truth: Any, logit: Any, log_level: Any, respondent: Any
 
 
 def difference(ability: Any, difficulty: Any, respondent: Any) -> Any:
-    """Return ability of the respondent less difficulty of the item, of labels (item, place)."""
-    who = pt.maximum(respondent, 0)
-    who = _RESPONDENTS(who, pt.all(who < ability.shape[0]))
+    """Return the respondent's ability minus the item's difficulty for each label (item, place)."""
+    index = pt.maximum(respondent, 0)
+    index = _RESPONDENTS(index, pt.all(index < ability.shape[0]))
     # Indexed by a vector: not all backends accept a matrix of indices.
-    return ability[who.ravel()].reshape(who.shape) - of_items(difficulty, respondent)[:, None]
+    return ability[index.ravel()].reshape(index.shape) - of_items(difficulty, respondent)[:, None]
 
 
 def of_items(values: Any, respondent: Any) -> Any:
-    """Return values (item, ...); the graph raises if they are of another number of items."""
+    """Return values (item, ...); the graph raises if the number of items differs."""
     return _ITEMS(values, pt.eq(values.shape[0], respondent.shape[0]))

@@ -1,4 +1,4 @@
-"""Drawing from Rasch models, and naming the draws; `families.base.run` uses it."""
+"""Fits of Rasch models: how draws are made and named; `families.base.run` does the rest."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class RaschFit(base.Fit[Process, Draws]):
         )
 
     def groups(self, draws: Draws, stats: Mapping[str, Array]) -> base.Groups:
-        """Name the draws and judge the chains."""
+        """Return the groups of the fit: named draws, data and convergence diagnostics."""
         process, named = self.process, partial(_named, self.process)
         posterior = _parameters(process, draws)
         diagnostics = convergence.diagnosed_parameters(posterior)
@@ -135,24 +135,24 @@ class _Chain:
     ) -> None:
         self.data: Crossed = process.data()
         self.lead = process.lead
-        self.said = process.said(self.data)
+        self.labels = process.coded_labels(self.data)
         self.priors = process.numbers()
         self.par = crossed_sweep.start(self.data, crossed_sweep.BERNOULLI, n_gaps=0)
         for part in (self.par.sd_item, self.par.sd_annotator):
             part *= np.exp(rng.normal(0.0, 0.5, part.shape))
-        # Above chance, so that labels keep their meaning.
+        # Starts above chance, so that labels are not switched.
         self.par.mu[:] = -np.log(len(process.labels) - 1) + rng.uniform(0.5, 3.0)
         self.known = crossed_sweep.learned(self.data, crossed_sweep.BERNOULLI, self.par)
-        self.now = rasch_data.beginning(self.said, len(self.data.cell_pool))
-        self.summing = unknown.room(self.said, len(self.data.cell_pool))
+        self.now = rasch_data.beginning(self.labels, len(self.data.cell_pool))
+        self.summing = unknown.room(self.labels, len(self.data.cell_pool))
         self.state = started(rng.integers(2**64, dtype=np.uint64))
-        self.trace = sweep.trace_room(self.said, self.data, draws, items=items, each=each)
+        self.trace = sweep.trace_room(self.labels, self.data, draws, items=items, each=each)
 
     def advance(self, first: int, n: int) -> None:
         """Advance by n sweeps."""
         tuning = self.known.tuning if first < 0 else self.known.tuning._replace(rate=0.0)
         sweep.advance(
-            self.state, self.data, self.said, self.par, self.priors, tuning, self.known.paths,
+            self.state, self.data, self.labels, self.par, self.priors, tuning, self.known.paths,
             self.now, self.summing, n, self.trace, max(first, -1), self.known.centre,
         )  # fmt: skip
 
@@ -164,7 +164,7 @@ class _Chain:
             both = values["confidence_if_wrong"], values["confidence_if_right"]
             level = np.log(np.stack(both, axis=1))
         nothing = np.empty((n, 0))
-        many = sweep.Trace(
+        parameters = sweep.Trace(
             mu=values["mean_ability"] - self.lead, sd_item=values["difficulty_spread"],
             sd_annotator=values["ability_spread"],
             annotator=values["ability"] - values["mean_ability"][:, None],
@@ -175,7 +175,14 @@ class _Chain:
             log_likelihood=np.empty(n),
         )  # fmt: skip
         sweep.replay(
-            self.state, self.data, self.said, many, self.par, self.now, self.summing, self.trace
+            self.state,
+            self.data,
+            self.labels,
+            parameters,
+            self.par,
+            self.now,
+            self.summing,
+            self.trace,
         )
 
 
@@ -221,7 +228,7 @@ def _of_items(process: Process, draws: Draws) -> dict[str, xr.DataArray]:
 
 
 _PAIRS: Final = 100_000
-"""Largest number of pairs of an annotator and an item whose covariates are evaluated at once."""
+"""Maximum number of pairs of an annotator and an item whose covariates are evaluated at once."""
 
 
 def _add_covariates(process: Process, draws: Draws, logit: Floats) -> None:
@@ -231,9 +238,11 @@ def _add_covariates(process: Process, draws: Draws, logit: Floats) -> None:
     n_items = len(process.items)
     each = max(_PAIRS // n_items, 1)
     for first in range(0, len(process.annotators), each):
-        some = np.arange(first, min(first + each, len(process.annotators)))
-        value = process.of_pairs(np.tile(np.arange(n_items), len(some)), np.repeat(some, n_items))
-        for place, j in enumerate(some):  # one at a time: the array may be large
+        annotators = np.arange(first, min(first + each, len(process.annotators)))
+        value = process.of_pairs(
+            np.tile(np.arange(n_items), len(annotators)), np.repeat(annotators, n_items)
+        )
+        for place, j in enumerate(annotators):  # one at a time: the array may be large
             logit[:, :, j] += draws.coefficient @ value[place * n_items :][:n_items].T
 
 
@@ -260,7 +269,7 @@ def _replicates(process: Process, draws: Draws, rng: np.random.Generator) -> Any
 
 
 _MUCH: Final = 0.1
-"""Smallest correlation that is warned of: below it six labels count as four or more."""
+"""Minimum correlation for a warning: below it, six labels of an item are worth four or more."""
 _ERRORS: Final = 4.0
 
 

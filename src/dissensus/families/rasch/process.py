@@ -15,7 +15,7 @@ from dissensus.data.layout import by_place
 from dissensus.data.rows import statements_per
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, POOL
 from dissensus.errors import AnnotationError, DesignWarning, shown, warn_caller
-from dissensus.families.crossed.covariates import covariates, require_pairs, told_by_others
+from dissensus.families.crossed.covariates import aliasing_warnings, covariates, require_pairs
 from dissensus.families.crossed.kernels.data import Crossed, Priors, crossed
 from dissensus.families.crossed.kernels.regression import regression
 from dissensus.families.crossed.kernels.sweep import BERNOULLI
@@ -27,20 +27,20 @@ from dissensus.families.crossed.priors import (
     coefficient_prior,
     spelled,
 )
-from dissensus.families.rasch.kernels.data import Said
+from dissensus.families.rasch.kernels.data import Labels
 from dissensus.kernels.types import UNKNOWN, Array, Floats, Ints
 from dissensus.sampling import fitting
 from dissensus.sampling.design import anchored, islands, listed_islands, pairs, scattered, two_sided
 
 
 def warn_of_design(process: Process) -> None:
-    """Warn of parameters that the labels do not identify, whatever the number of draws."""
+    """Warn about parameters that the labels do not identify."""
     for text in _unknown(process):
         warn_caller(text, DesignWarning)
 
 
 def _unknown(process: Process) -> Iterator[str]:
-    yield from told_by_others(process.terms, process.covariates, np.zeros_like(process.item))
+    yield from aliasing_warnings(process.terms, process.covariates, np.zeros_like(process.item))
     seen = pairs(process.item, process.annotator)
     nothing_known = bool((process.truth == UNKNOWN).all())
     if len(process.terms) and nothing_known and not process.guessing:
@@ -74,13 +74,13 @@ def _unknown(process: Process) -> Iterator[str]:
 
 
 def _of_single(process: Process) -> Iterator[str]:
-    """Name annotators whose ability neither a truth nor another annotator informs."""
+    """Warn about annotators who have neither a known truth nor an item in common with others."""
     n = len(process.annotators)
-    knows = process.annotator[process.truth[process.item] != UNKNOWN]
-    told = anchored(process.item, process.annotator, n, np.unique(knows))
+    with_truth = process.annotator[process.truth[process.item] != UNKNOWN]
+    is_anchored = anchored(process.item, process.annotator, n, np.unique(with_truth))
     group = islands(process.item, process.annotator, n)
     size = np.bincount(group[group >= 0])
-    lone = np.flatnonzero((group >= 0) & (size[np.maximum(group, 0)] == 1) & ~told)
+    lone = np.flatnonzero((group >= 0) & (size[np.maximum(group, 0)] == 1) & ~is_anchored)
     if len(lone):
         names = shown(list(process.annotators[lone]))
         yield (
@@ -88,13 +88,13 @@ def _of_single(process: Process) -> Iterator[str]:
             "have no known truth: their ability depends only on the prior and on the population. "
             "Do not report it; let others label some of their items."
         )
-    two = two_sided(group, told, process.annotators)
-    if two:
-        yield two
+    warning = two_sided(group, is_anchored, process.annotators)
+    if warning:
+        yield warning
 
 
 def _of_groups(process: Process) -> Iterator[str]:
-    """Name annotators who cannot be compared."""
+    """Warn about groups of annotators that cannot be compared."""
     group = islands(process.item, process.annotator, len(process.annotators))
     if scattered(group, process.annotator):
         yield (
@@ -114,7 +114,7 @@ DEFAULTS: Final[dict[str, Prior]] = {
     "difficulty_spread": ("half_normal", 1.5),
 }
 _MOST_LEVELS: Final = 10
-"""Largest number of levels of confidence: with more, each would be too rare to be informative."""
+"""Maximum number of levels of confidence: with more, each is too rare to be informative."""
 
 
 class Process(NamedTuple):
@@ -188,14 +188,14 @@ class Process(NamedTuple):
             return data
         return data._replace(regression=regression(self.covariates[data.row], data))
 
-    def said(self, data: Crossed) -> Said:
+    def coded_labels(self, data: Crossed) -> Labels:
         """Return labels and levels in the order of ``data``.
 
-        The kernel has no items without labels: their known truths inform the prevalence only.
+        The kernel has no items without labels. If their truth is known, it informs the prevalence.
         """
         n = len(self.labels)
         unseen = np.setdiff1d(np.flatnonzero(self.truth != UNKNOWN), data.cell_item)
-        return Said(
+        return Labels(
             label=self.label[data.row],
             level=self.level[data.row] if len(self.levels) else self.level,
             truth=self.truth[data.cell_item],
@@ -253,12 +253,12 @@ def process(
     single = annotations.drop_vars(f"{POOL}_code", errors="ignore")
     design = covariates(formula, single, items, annotators)
     require_pairs(design, annotations)
-    given = _priors(priors, covariates=bool(len(design.terms)))
+    all_priors = _priors(priors, covariates=bool(len(design.terms)))
     process = Process(
         annotations, codes[ITEM], codes[ANNOTATOR], codes[LABEL], known, level, levels, guesses,
-        given, arguments.positive("prior_count", prior_count),
+        all_priors, arguments.positive("prior_count", prior_count),
         _least_ability(known, annotations.sizes[LABEL], guessing=guesses), 1.0, *design,
-        coefficient_prior(given, BERNOULLI, codes[LABEL].astype(float), design.value),
+        coefficient_prior(all_priors, BERNOULLI, codes[LABEL].astype(float), design.value),
     )  # fmt: skip
     warn_of_design(process)
     return process
@@ -280,14 +280,14 @@ def _levels(annotations: xr.Dataset) -> tuple[Ints, Floats]:
             "annotations", expected="confidences, with confidence=True", found="none",
             hint="Read them with confidence=, the name of a column of numbers from 0 to 1",
         )  # fmt: skip
-    given = annotations["confidence"].to_numpy()
-    missing = int(np.isnan(given).sum())
+    confidence = annotations["confidence"].to_numpy()
+    missing = int(np.isnan(confidence).sum())
     if missing:
         raise AnnotationError(
             "annotations", expected="a confidence of every label, with confidence=True",
             found=f"none for {missing} labels",
         )  # fmt: skip
-    levels, level = np.unique(given, return_inverse=True)
+    levels, level = np.unique(confidence, return_inverse=True)
     if len(levels) > _MOST_LEVELS:
         raise AnnotationError(
             "annotations", expected=f"at most {_MOST_LEVELS} levels of confidence",
@@ -297,9 +297,9 @@ def _levels(annotations: xr.Dataset) -> tuple[Ints, Floats]:
     return level.astype(np.int64), levels
 
 
-def _priors(given: Any, *, covariates: bool) -> dict[str, Prior]:
+def _priors(priors: Any, *, covariates: bool) -> dict[str, Prior]:
     default = DEFAULTS | ({"coefficient": ()} if covariates else {})
     return default | {
         name: checked_prior(name, prior, mean=name in {"mean_ability", "coefficient"})
-        for name, prior in checked_names(given, tuple(default)).items()
+        for name, prior in checked_names(priors, tuple(default)).items()
     }

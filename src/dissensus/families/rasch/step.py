@@ -84,12 +84,12 @@ def read(model: Any) -> Reading:
 
 
 def _process(model: Any, answers: Any) -> Process:
-    """Return the process of a model, supposing that it is a Rasch model."""
+    """Return the process of a model, on the assumption that it is a Rasch model."""
     free, shape = {rv.name: rv for rv in model.free_RVs}, proof.shapes(model)
     log_truth, logit, _, respondent = proof.prior(answers)
-    who, said = proof.by_place(model, answers, respondent)
-    items, place = np.nonzero(who >= 0)
-    truth, n_labels = _truth(model, log_truth, len(who))
+    annotator, observed = proof.by_place(model, answers, respondent)
+    items, place = np.nonzero(annotator >= 0)
+    truth, n_labels = _truth(model, log_truth, len(annotator))
     names = sorted(_LEVELS & set(free))
     if len(names) == 1:
         raise unfit(f"both of {RIGHT} and {WRONG}, or none", names[0])
@@ -97,12 +97,12 @@ def _process(model: Any, answers: Any) -> Process:
     n_levels = len(counts[0]) if counts else 0
     if len({count for each in counts for count in each}) > 1:
         raise unfit("one prior count for all levels of confidence", str(counts))
-    code = proof.codes(said[items, place], n_labels * max(n_levels, 1), "labels")
+    code = proof.codes(observed[items, place], n_labels * max(n_levels, 1), "labels")
     label, level = np.divmod(code, max(n_levels, 1))
     if len(shape[ABILITY]) != 1:
         raise unfit(f"{ABILITY} with 1 dimension", str(len(shape[ABILITY])))
     (n_people,) = shape[ABILITY]
-    design = proof.regression(model, *who.shape)
+    design = proof.regression(model, *annotator.shape)
     if design:
         design["covariates"] = design["covariates"][items, place]
     op = logit.owner.op if logit.owner is not None else None
@@ -112,7 +112,7 @@ def _process(model: Any, answers: Any) -> Process:
             dims.ITEM: np.arange(len(truth)), dims.LABEL: np.arange(n_labels),
             dims.ANNOTATOR: np.arange(n_people),
         }),
-        item=items, annotator=proof.codes(who[items, place], n_people, "respondents"),
+        item=items, annotator=proof.codes(annotator[items, place], n_people, "respondents"),
         label=label, truth=truth, level=level if n_levels else level[:0],
         levels=np.arange(n_levels, dtype=np.float64), guessing=isinstance(op, LogAddExp),
         priors={MEAN: (mean, sd)}
@@ -139,8 +139,8 @@ def _mean_prior(model: Any, rv: Any) -> tuple[float, float, float]:
     op = rv.owner.op
     if not isinstance(op, NormalRV | TruncatedNormalRV):
         raise unfit(f"{rv.name} with a Normal prior, or a TruncatedNormal one", str(op))
-    given = [proof.number(model, parameter, rv.name) for parameter in proof.prior(rv)]
-    mean, sd, least, most = given if len(given) == 4 else (*given, -np.inf, np.inf)
+    numbers = [proof.number(model, parameter, rv.name) for parameter in proof.prior(rv)]
+    mean, sd, least, most = numbers if len(numbers) == 4 else (*numbers, -np.inf, np.inf)
     if most < np.inf:
         raise unfit(f"{rv.name} without an upper bound", f"{most:g}")
     return mean, sd, least
@@ -155,7 +155,7 @@ def _counts(model: Any, rv: Any) -> Floats:
 
 
 _LEAST: Final = -700.0
-"""Logarithm of the smallest share: PyMC holds shares, and their logarithms must be finite."""
+"""Minimum logarithm of a share: PyMC stores shares, and their logarithms must be finite."""
 
 
 @dataclass_state
@@ -177,8 +177,8 @@ class RaschGibbs(WholeModelStep):
     Parameters
     ----------
     vars, model, rng, initial_point, compile_kwargs, blocked
-        As in all step methods of PyMC. ``vars`` must be all variables that the step moves; a first
-        step from ``initial_point`` compiles the kernels; the last two are not used.
+        As in all step methods of PyMC. ``vars`` must be all variables that the step moves. A first
+        step from ``initial_point`` compiles the kernels. The last two are not used.
 
     Raises
     ------
@@ -211,25 +211,25 @@ class RaschGibbs(WholeModelStep):
         """Make the transforms, lay out data and priors, and allocate memory."""
         process, names = self._reading
         self._data, self._priors = process.data(), process.numbers()
-        self._said = process.said(self._data)
-        data, said, n_levels = self._data, self._said, len(process.levels)
+        self._labels = process.coded_labels(self._data)
+        data, labels, n_levels = self._data, self._labels, len(process.levels)
         self._to_natural, self._to_values = to_natural(model, names), to_values(model, names)
-        # All levels, also those that no label has.
-        room = unknown.room(said, len(data.cell_pool))
+        # All levels, including those that no label has.
+        room = unknown.room(labels, len(data.cell_pool))
         self._room = room._replace(levels=np.empty((2, n_levels)))
-        self._trace = sweep.trace_room(said, data, 0, items=False, each=False)
+        self._trace = sweep.trace_room(labels, data, 0, items=False, each=False)
         self.tune, self.width = True, room.width
         par, _ = self._placed(first_point(model))
         self.known = crossed_sweep.learned(data, crossed_sweep.BERNOULLI, par)
 
     def move(self, point: Any) -> Any:
         """Return a new point; the given one is not changed."""
-        data, said = self._data, self._said
+        data, labels = self._data, self._labels
         par, now = self._placed(point)
         tuning = self.known.tuning if self.tune else self.known.tuning._replace(rate=0.0)
         state = started(self.rng.integers(2**64, dtype=np.uint64))
         sweep.advance(
-            state, data, said, par, self._priors, tuning, self.known.paths, now,
+            state, data, labels, par, self._priors, tuning, self.known.paths, now,
             self._room._replace(width=self.width), 1, self._trace, -1, self.known.centre,
         )  # fmt: skip
         natural = self._natural(par, now)
@@ -239,7 +239,7 @@ class RaschGibbs(WholeModelStep):
     def _placed(self, point: Any) -> tuple[Parameters, Truth]:
         """Return the state of the chain at a point."""
         process, names = self._reading
-        data, said, lead = self._data, self._said, process.lead
+        data, labels, lead = self._data, self._labels, process.lead
         natural = self.recall(point)
         if natural is None:
             values = self._to_natural(*(point[self._values[name]] for name in names))
@@ -251,7 +251,7 @@ class RaschGibbs(WholeModelStep):
         par.annotator[:] = natural[ABILITY] - natural[MEAN]
         par.item[:] = -natural[DIFFICULTY][data.cell_item]
         par.coefficient[:] = natural.get(COEFFICIENT, 0.0)
-        now = rasch_data.beginning(said, len(data.cell_pool))
+        now = rasch_data.beginning(labels, len(data.cell_pool))
         now.log_prevalence[:] = np.log(natural[PREVALENCE])
         if len(process.levels):
             level = np.log([natural[WRONG], natural[RIGHT]])

@@ -79,7 +79,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the registry."""
+    """A data set in the registry."""
 
     name: str
     title: str

@@ -22,13 +22,13 @@ _RATINGS: Final = """
     2222222 2222221 2223222 2212222 1111111 1111111 2322222 1111111 1111111 1121121
     1111111 3333233 1111111 2222222 2223232 4334343 2212232 2323233 3333432 1111111
     1111111 1212111 2322222 1211111 2222222
-""".split()  # noqa: SIM905 (a table; 45 quoted words are none)
+""".split()  # noqa: SIM905 (as a table, which is easier to check than a list of words)
 """Each word is a patient: three ratings by observer 1, then one by each of observers 2 to 5."""
 
 _OBSERVER: Final = ("1", "1", "1", "2", "3", "4", "5")
 _TRIAL: Final = (1, 2, 3, 1, 1, 1, 1)
 _DISPUTED: Final = 6
-"""Patient 7, whom the two transcriptions in circulation rate differently."""
+"""Patient 7, whose ratings differ between the two transcriptions in circulation."""
 
 
 def _anaesthesia(transcription: str = "published") -> Data:
@@ -68,7 +68,7 @@ ANAESTHESIA: Final = Entry(
     },
     notes=(
         "Observer 1 rated every patient three times, weeks apart (trial 1 to 3), the others once. "
-        "Nobody knows the truth."
+        "The truth is unknown."
     ),
 )
 
@@ -178,8 +178,8 @@ FIGURE5: Final = Entry(
     read=_figure5,
     options={
         "whole_space": (
-            "False (default): the label space is the 8 conditions somebody named; True: all 419 "
-            'that could have been named, the rest as "other condition 1", "other condition 2", ...'
+            "False (default): the label space is the 8 conditions that were named; True: all 419 "
+            'that could be named, the others as "other condition 1", "other condition 2", ...'
         )
     },
     notes=(

@@ -101,7 +101,7 @@ def closeness(
     studies: Sequence[Sequence[Sequence[StudyResult]]], annotators: list[int], items: list[int],
     within: float, assurance: float,
 ) -> xr.Dataset:  # fmt: skip
-    """Summarise studies (annotator, item, study)."""
+    """Summarise the results of simulated studies (annotator, item, study)."""
     data = _gathered(studies).assign_coords(
         {ANNOTATOR: annotators, ITEM: items, SCOPE: list(SCOPES), ESTIMATOR: list(ESTIMATORS)}
     )
@@ -206,7 +206,7 @@ def plan_accuracy(
     random_seed: Any = None,
     progressbar: bool = True,
 ) -> xr.Dataset:
-    r"""Plan the estimation of a system's accuracy from annotators who may be worse.
+    r"""Plan the estimation of a system's accuracy from annotators who may be less accurate.
 
     Every item has one true label, which is unknown. Annotators who agree with kappa :math:`\kappa`
     on N labels are right with probability

@@ -43,7 +43,7 @@ _TENTHS: Final = 1, 3, 6
 
 
 class Words(NamedTuple):
-    """Words in a plan's sentences: for answers, units, and the estimated quantity."""
+    """Words for answers, units and the estimated quantity in the sentences of a plan."""
 
     given: str
     """One answer of a person, such as "vote"."""
@@ -58,7 +58,7 @@ class Words(NamedTuple):
     alone: str
     """Without these answers, such as "without the verdicts"."""
     whole: bool
-    """Whether answers of judges add nothing if people answered all units."""
+    """Whether answers of judges add no information if people answered all units."""
 
 
 class Sizes(NamedTuple):
@@ -76,14 +76,14 @@ def sizes(
 ) -> Sizes:
     """Check the sizes of a plan; by default some tenths of the units are tried."""
     tenths = tuple(sorted({max(n_units * k // 10, 1) for k in _TENTHS}))
-    some = counts("items", tenths if items is None else items)
-    if some[-1] > n_units:
+    tried = counts("items", tenths if items is None else items)
+    if tried[-1] > n_units:
         raise ArgumentError(
             "items", expected=f"at most {n_units:,}, the number of {words.units}",
-            found=f"{some[-1]:,}", hint=f"Type items={tenths}",
+            found=f"{tried[-1]:,}", hint=f"Type items={tenths}",
         )  # fmt: skip
     draws = arguments.whole("draws", draws, least=_FEWEST)
-    return Sizes(counts("annotators", annotators), some, n_units, level(prob), draws)
+    return Sizes(counts("annotators", annotators), tried, n_units, level(prob), draws)
 
 
 def half_width(draws: Floats, prob: float) -> float:
@@ -93,9 +93,15 @@ def half_width(draws: Floats, prob: float) -> float:
 
 
 def planned(
-    told: Floats, alone: Floats, needed: Floats, tried: Sizes, words: Words, *, notable: float = 1.0
+    judged: Floats,
+    alone: Floats,
+    needed: Floats,
+    tried: Sizes,
+    words: Words,
+    *,
+    notable: float = 1.0,
 ) -> xr.Dataset:
-    """Return the plan from half-widths (study, annotator, item) with judges (``told``) and alone.
+    """Return the plan from half-widths (study, annotator, item) with judges (``judged``) and alone.
 
     Judges save something if, without them, the largest studies would need more than ``notable``
     times as many items, and if the difference in length exceeds the error of the simulation.
@@ -103,14 +109,14 @@ def planned(
     dims = ANNOTATOR, ITEM
     out = xr.Dataset(
         {
-            "half_width": (dims, told.mean(axis=0)),
+            "half_width": (dims, judged.mean(axis=0)),
             "half_width_alone": (dims, alone.mean(axis=0)),
             "items_alone": (dims, needed),
         },
         coords={ANNOTATOR: tried.annotators, ITEM: tried.items},
         attrs={"probability": tried.prob, words.units.replace(" ", "_"): tried.n_units},
     )
-    gap = (alone - told)[:, -1, -1]
+    gap = (alone - judged)[:, -1, -1]
     error = _STUDENT * gap.std(ddof=1) / np.sqrt(STUDIES)
     saves = needed[-1, -1] > notable * tried.items[-1] and gap.mean() > error
     costs = gap.mean() < -error
@@ -121,15 +127,15 @@ def _in_words(plan: xr.Dataset, tried: Sizes, words: Words, *, saves: bool, cost
     """Return sentences on the largest study, and on the answers that judges save."""
     last = plan.isel({ANNOTATOR: -1, ITEM: -1})
     n, alone = tried.items[-1], round(float(last["items_alone"]))
-    told, without = (spoken(float(last[name]), 3) for name in ("half_width", "half_width_alone"))
+    half, without = (spoken(float(last[name]), 3) for name in ("half_width", "half_width_alone"))
     for_all = f"{words.given}s {words.to} all {words.units}"
     text = (
         f"With {counted(tried.annotators[-1], words.given)} {words.to} each of {n:,} of "
         f"{tried.n_units:,} {words.units}, {percent(tried.prob)} intervals of {words.quantity} are "
-        f"on average ±{told}, and ±{without} {words.alone}. "
+        f"on average ±{half}, and ±{without} {words.alone}. "
     )
     if words.whole and n == tried.n_units:
-        return text + f"With {for_all}, {words.judges} have nothing to add."
+        return text + f"With {for_all}, {words.judges} add no information."
     if costs:
         return text + f"Here {words.judges} make intervals longer: they contain little information."
     if not saves:
@@ -140,7 +146,7 @@ def _in_words(plan: xr.Dataset, tried: Sizes, words: Words, *, saves: bool, cost
     alone_first = words.alone[0].upper() + words.alone[1:]
     beyond = ", more than there are" if alone > tried.n_units else ""
     return text + (
-        f"{alone_first}, ±{told} needs {words.given}s {words.to} about {alone:,} {words.unit}s"
+        f"{alone_first}, ±{half} needs {words.given}s {words.to} about {alone:,} {words.unit}s"
         f"{beyond}."
     )
 
@@ -169,7 +175,7 @@ def plan_votes(
             found="None", hint="Without a judge, dissensus.evaluate(votes) names the next votes",
         )  # fmt: skip
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DissensusWarning)  # fit gives the same warnings
+        warnings.simplefilter("ignore", DissensusWarning)  # the fit below gives the same warnings
         judged = process(pilot, predictions=predictions).evidence
     n_pairs = 0 if judged is None else len(judged.left)
     tried = sizes(annotators, items, n_pairs, prob, draws, _OF_VOTES)
@@ -191,9 +197,9 @@ def plan_votes(
             for row, is_told in enumerate((True, False)):
                 rates = _win_rates(votes, predictions, tried.draws, seed, is_told=is_told)
                 half[row, study, *place] = half_width(rates, tried.prob)
-    told, alone = half
-    needed = np.array(tried.items) * (alone.mean(axis=0) / told.mean(axis=0)) ** 2
-    return planned(told, alone, needed, tried, _OF_VOTES)
+    with_verdicts, alone = half
+    needed = np.array(tried.items) * (alone.mean(axis=0) / with_verdicts.mean(axis=0)) ** 2
+    return planned(with_verdicts, alone, needed, tried, _OF_VOTES)
 
 
 def _voted(
@@ -201,8 +207,10 @@ def _voted(
 ) -> xr.Dataset:
     """Draw votes on n of the judged pairs from one draw of the pilot's posterior."""
     posterior, known = fit["posterior"].to_dataset(), fit["constant_data"].to_dataset()
-    one = {dim: [int(rng.integers(posterior.sizes[dim]))] for dim in SAMPLE}
-    draw = posterior.isel(one).stack(sample=SAMPLE, create_index=False).transpose("sample", ...)
+    draw_place = {dim: [int(rng.integers(posterior.sizes[dim]))] for dim in SAMPLE}
+    draw = (
+        posterior.isel(draw_place).stack(sample=SAMPLE, create_index=False).transpose("sample", ...)
+    )
     chosen = np.repeat(rng.choice(known.sizes[PAIR], n, replace=False), times)
     pair = known.isel({PAIR: chosen})
     vote = vote_on(draw, pair, rng, expected=False)
@@ -213,8 +221,8 @@ def _voted(
     }  # fmt: skip
     coords = {SYSTEM: posterior[SYSTEM].to_numpy(), ITEM: prompts[item]}
     if ANNOTATOR in posterior.coords:
-        who, codes["annotator_code"] = np.unique(vote.who[0], return_inverse=True)
-        coords[ANNOTATOR] = posterior[ANNOTATOR].to_numpy()[who]
+        voters, codes["annotator_code"] = np.unique(vote.voter[0], return_inverse=True)
+        coords[ANNOTATOR] = posterior[ANNOTATOR].to_numpy()[voters]
     votes = {name: (VOTE, values) for name, values in codes.items()}
     return xr.Dataset(votes, coords, {"kind": "pair"})
 

@@ -75,9 +75,11 @@ class _Labels:
         drawn = [_labelled(panel, times, rng) for panel in panels.to_numpy()]
         return [(order, self.labels[code]) for order, code in drawn]
 
-    def quantity(self, fit: xr.DataTree, said: xr.Dataset, weights: Any, seed: int) -> xr.DataArray:
+    def quantity(
+        self, fit: xr.DataTree, predictions: xr.Dataset, weights: Any, seed: int
+    ) -> xr.DataArray:
         """Return draws of the planned quantity (chain, draw, system)."""
-        return top_k_accuracy(fit, said, insight=LEARNED, weights=weights, random_seed=seed)
+        return top_k_accuracy(fit, predictions, insight=LEARNED, weights=weights, random_seed=seed)
 
 
 @dataclass(frozen=True)
@@ -109,9 +111,11 @@ class _Scores:
             out.append((order, mean[:, np.newaxis] + np.sqrt(variance)[:, np.newaxis] * noise))
         return out
 
-    def quantity(self, fit: xr.DataTree, said: xr.Dataset, weights: Any, seed: int) -> xr.DataArray:
+    def quantity(
+        self, fit: xr.DataTree, predictions: xr.Dataset, weights: Any, seed: int
+    ) -> xr.DataArray:
         """Return draws of the planned quantity (chain, draw, system)."""
-        del said, seed
+        del predictions, seed
         return over_items(fit["posterior"].to_dataset()["mean"], weights).expand_dims(SYSTEM)
 
 
@@ -123,13 +127,13 @@ class _Study(NamedTuple):
     strata: Array | None
     """(item): the stratum of each predicted item."""
 
-    def read(self, items_of: Array, given: Array, which: Any = slice(None)) -> xr.Dataset:
+    def read(self, items_of: Array, given: Array, item_places: Any = slice(None)) -> xr.Dataset:
         """Return annotations of some items, each by another annotator, which the model ignores."""
         rows = {"item": items_of, "annotator": np.arange(len(given)), "label": given}
-        items = self.predictions[ITEM].to_numpy()[which]
+        items = self.predictions[ITEM].to_numpy()[item_places]
         if self.strata is None:
             return self.kind.read(rows, items=items)
-        table = {"item": items, "stratum": self.strata[which]}
+        table = {"item": items, "stratum": self.strata[item_places]}
         return self.kind.read(rows, items=table, stratum="stratum")
 
     def fit(
@@ -157,7 +161,7 @@ def plan_labels(
 ) -> xr.Dataset:
     """Return the plan of `dissensus.plan` for labels or scores of items that systems have judged.
 
-    A study with more items, or more labels for each, has the labels of the smaller studies too.
+    A study with more items, or more labels of each item, includes the labels of smaller studies.
     """
     study = _checked(pilot, predictions)
     kind, names = study.kind, predictions[ITEM].to_numpy()
@@ -180,28 +184,29 @@ def plan_labels(
         seeds = rng.integers(2**32, size=STUDIES)
         lots = list(product(range(STUDIES), np.ndindex(half.shape[2:])))
         for number, place in fitting.tracked(lots, "Simulating studies", progressbar):
-            order, said = answers[number]
+            order, simulated = answers[number]
             times, n = tried.annotators[place[0]], numbers[place[1]]
             chosen = np.sort(order[:n])
-            items_of, given = np.repeat(names[chosen], times), said[chosen, :times].ravel()
+            items_of, given = np.repeat(names[chosen], times), simulated[chosen, :times].ravel()
             own = np.random.default_rng([int(seeds[number]), times, n])
-            # With labels for all items, both are the same.
+            # With labels for all items, the two analyses are the same.
             ways = [(slice(None), None), (chosen, _filled(names[chosen], len(names), size, own))]
-            for row, (which, weights) in enumerate(ways[: 2 if n < len(names) else 1]):
-                known, seed = predictions.isel({ITEM: which}), int(seeds[number])
-                fit = study.fit(study.read(items_of, given, which), known, size, seed)
+            for row, (item_places, weights) in enumerate(ways[: 2 if n < len(names) else 1]):
+                known, seed = predictions.isel({ITEM: item_places}), int(seeds[number])
+                fit = study.fit(study.read(items_of, given, item_places), known, size, seed)
                 quantity = kind.quantity(fit, known, weights, seed).stack(sample=SAMPLE)
                 half[row:, number, *place] = half_width(quantity.to_numpy().T, tried.prob)
-    kept = [numbers.index(n) for n in tried.items]
-    told, alone = half
-    needed = _as_narrow(told.mean(axis=0), alone.mean(axis=0), np.array(numbers))
+    tried_places = [numbers.index(n) for n in tried.items]
+    with_systems, alone = half
+    needed = _as_narrow(with_systems.mean(axis=0), alone.mean(axis=0), np.array(numbers))
     return planned(
-        told[..., kept], alone[..., kept], needed[:, kept], tried, kind.words, notable=_NOTABLE
-    )
+        with_systems[..., tried_places], alone[..., tried_places], needed[:, tried_places], tried,
+        kind.words, notable=_NOTABLE,
+    )  # fmt: skip
 
 
 def _checked(pilot: Any, predictions: xr.Dataset) -> _Study:
-    """Return the study, or raise if the predictions are not of all of the pilot's items."""
+    """Return the study, or raise if predictions for items of the pilot are missing."""
     kind = pilot.attrs.get("kind") if isinstance(pilot, xr.Dataset) else None
     as_numbers = kind == "continuous" or (
         isinstance(predictions, xr.Dataset) and "value" in predictions
@@ -298,18 +303,18 @@ def _filled(items: Array, total: int, size: tuple[int, int], rng: np.random.Gene
     return xr.DataArray(weights, dims=(*SAMPLE, ITEM), coords={ITEM: items})
 
 
-def _as_narrow(told: Floats, alone: Floats, n: Ints) -> Floats:
-    """Return how many labelled items alone would give intervals as narrow as ``told``.
+def _as_narrow(with_systems: Floats, alone: Floats, n: Ints) -> Floats:
+    """Return how many labelled items alone would give intervals as narrow as with systems.
 
-    Half-widths are (annotator, item). The last size has labels for all items, and is the largest
-    possible result. The square of an interval's length is taken to be linear in 1 / n between two
-    sizes, and below the smallest size.
+    Half-widths are (annotator, item). The last size, all items, is the largest possible result.
+    The square of an interval's length is taken to be linear in 1 / n between two sizes, and below
+    the smallest size.
     """
     if len(n) == 1:
-        return np.full_like(told, n[0])
-    out = np.empty_like(told)
+        return np.full_like(with_systems, n[0])
+    out = np.empty_like(with_systems)
     inverse = 1.0 / n[::-1]
-    for row, (with_all, own) in enumerate(zip(told, alone, strict=True)):
+    for row, (with_all, own) in enumerate(zip(with_systems, alone, strict=True)):
         square = np.maximum.accumulate(own[::-1] ** 2)
         slope = (inverse[-1] - inverse[-2]) / max(square[-1] - square[-2], 1e-12)
         beyond = np.maximum(with_all**2 - square[-1], 0.0) * slope

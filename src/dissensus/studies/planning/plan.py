@@ -84,13 +84,13 @@ def _warn_of_little(pilot: xr.Dataset, *, learned: bool) -> None:
     times = statements_per(pilot, ITEM)
     labelled, several = int((times > 0).sum()), int((times > 1).sum())
     if learned and several < min(FEW_UNITS, labelled):
-        which = "one label of each item"
+        extent = "one label of each item"
         if several:
-            which = f"two labels of only {counted(several, 'item')}"
+            extent = f"two labels of only {counted(several, 'item')}"
         warn_caller(
-            f"The pilot has {which}, and so does not show how often annotators differ: the planned "
-            "widths depend mostly on the prior, and can be twice too wide. Have some items "
-            "labelled by two annotators, or set prior_count=",
+            f"The pilot has {extent}, and so does not show how often annotators differ: the "
+            "planned widths depend mostly on the prior, and can be too large by a factor of two. "
+            "Have some items labelled by two annotators, or set prior_count=",
             DesignWarning,
         )
     elif labelled < FEW_UNITS:
@@ -322,8 +322,8 @@ def plan(
         quantity = "the mean score is" if numbers else "agreement with the panel is"
         quantity = "win rates are" if voted else quantity
         _none_of(others, f"none, since {quantity} planned")
-        beside, usual = (plan_votes, (1,)) if voted else (plan_labels, (3,))
-        return beside(
+        plan_of_part, usual = (plan_votes, (1,)) if voted else (plan_labels, (3,))
+        return plan_of_part(
             pilot, usual if annotators is None else annotators, items, predictions=predictions,
             **_given(shared), progressbar=progressbar,
         )  # fmt: skip
@@ -340,7 +340,7 @@ def plan(
         return plan_reliability(
             pilot, annotators, items, **_given(goals | shared), **settings, progressbar=progressbar
         )
-    _none_of(settings, "none, as the accuracy of a system is planned: target= asks for reliability")
+    _none_of(settings, "none, since a system's accuracy is planned; target= plans reliability")
     return planned(pilot, annotators, items, **_given(own | shared))
 
 

@@ -28,8 +28,8 @@ _FEWEST: Final = 100
 _CROSSED: Final = 0.9
 """Minimum share of all scores (reader, case, modality): plans are for crossed designs."""
 _NONE: Final = 1e-9
-_WANTED: Final = 0.8
-"""The usual target of power."""
+_POWER: Final = 0.8
+"""Required power; .8 is usual."""
 _HALVINGS: Final = 30
 _NOT_INFERIOR: Final = "non_inferiority"
 _LEAST: Final = 1e-9
@@ -84,9 +84,9 @@ def plan_readers(
     out = xr.Dataset(coords=sizes)
     for prefix, parts in quantities.items():
         dims = [MODALITY, SYSTEM] if prefix else []
-        planned = [_planned(one, *how) for one in parts]
+        planned = [_planned(quantity, *how) for quantity in parts]
         for name in planned[0]:
-            values = np.stack([one[name] for one in planned])
+            values = np.stack([result[name] for result in planned])
             of = dims
             if name == _NOT_INFERIOR and not prefix:  # of the first modality, and of the second
                 values, of = values[0], [MODALITY]
@@ -167,13 +167,13 @@ def _quantities(pilot: xr.Dataset, given: Mapping[str, float]) -> dict[str, list
     return out
 
 
-def _noise(values: Floats, what: str) -> tuple[float, float]:
+def _noise(values: Floats, condition: str) -> tuple[float, float]:
     """Return the mean variance and the mean covariance of readers' values (draw, reader)."""
     values = values[:, ~np.isnan(values).any(axis=0)]
     n = values.shape[1]
     if n < 2:
         raise ArgumentError(
-            "pilot", expected=f"two or more readers who {what}", found=counted(n, "reader")
+            "pilot", expected=f"two or more readers who {condition}", found=counted(n, "reader")
         )
     covariance = np.cov(values, rowvar=False)
     own = float(np.trace(covariance)) / n
@@ -186,7 +186,7 @@ def _noise(values: Floats, what: str) -> tuple[float, float]:
 
 
 def _planned(
-    one: Quantity,
+    quantity: Quantity,
     chosen: Any,
     sizes: Mapping[str, list[int]],
     pilot_cases: int,
@@ -197,21 +197,21 @@ def _planned(
     """Return half the interval's length and probabilities (reader, case) over new studies."""
     shape = tuple(len(numbers) for numbers in sizes.values())
     names = ["half_width"]
-    if one.is_difference:
+    if quantity.is_difference:
         names += ["power"] + [_NOT_INFERIOR] * ("margin" in given)
     out = {name: np.empty((2, *shape) if name == _NOT_INFERIOR else shape) for name in names}
-    between, centre = one.between[chosen], one.centre[chosen]
-    if one.is_assumed and "difference" in given:
+    between, centre = quantity.between[chosen], quantity.centre[chosen]
+    if quantity.is_assumed and "difference" in given:
         centre = np.full_like(between, given["difference"])
     chance, spread = rng.standard_normal(len(centre)), rng.random(len(centre))
     for place, (n, k) in zip(np.ndindex(shape), product(*sizes.values()), strict=True):
         fewer = pilot_cases / k
-        rest = fewer * max(one.own - one.common, _LEAST * one.own)
-        common = fewer * max(one.common, 0.0)
+        rest = fewer * max(quantity.own - quantity.common, _LEAST * quantity.own)
+        common = fewer * max(quantity.common, 0.0)
         # The sum of squares of readers' values around their mean, and this mean.
         squares = (between + rest) * chdtri(max(n - 1, 1), spread) * (n > 1)
         mean = centre + chance * np.sqrt((between + rest) / n + common)
-        half = _half_widths(n, squares, rest, common, one.scale, prob)
+        half = _half_widths(n, squares, rest, common, quantity.scale, prob)
         values = {"half_width": half, "power": np.abs(mean) > half}
         for name in names:
             if name == _NOT_INFERIOR:  # of the first term of the difference, and of the second
@@ -243,7 +243,7 @@ def _half_widths(
 
 
 def _in_words(plan: xr.Dataset) -> str:
-    """Name the smallest study that is likely to show a difference, or the length of intervals."""
+    """Describe the smallest study with enough power, or the length of intervals."""
     about = plan.attrs
     interval = f"{percent(about['probability'])} interval"
     power, half = plan.get("power", plan.get("system_power")), plan["half_width"]
@@ -261,13 +261,14 @@ def _in_words(plan: xr.Dataset) -> str:
         cell=(ANNOTATOR, ITEM)
     )
     chance, scores = flat["power"].to_numpy(), (flat[ANNOTATOR] * flat[ITEM]).to_numpy()
-    enough = chance >= _WANTED
-    # The study with enough power and the fewest scores; else with the highest power.
+    enough = chance >= _POWER
+    # The study with the fewest scores among those with enough power; else the highest power.
     order = np.lexsort((scores, ~enough)) if enough.any() else np.lexsort((scores, -chance))
     best = flat.isel(cell=int(order[0]))
-    lead = f"The smallest study with a power of {spoken(_WANTED)} or more has {_study(best)}. "
+    lead = f"The smallest study with a power of {spoken(_POWER)} or more has {_study(best)}. "
     if not enough.any():
-        lead = f"No study tried has a power of {spoken(_WANTED)}. The highest has {_study(best)}. "
+        lead = f"No study tried has a power of {spoken(_POWER)} or more. The study with the "
+        lead += f"highest power has {_study(best)}. "
     given = "The difference is drawn from the pilot's posterior."
     if "difference" in about:
         given = f"The difference is assumed to be {spoken(about['difference'], 3)}."

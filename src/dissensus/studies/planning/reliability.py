@@ -213,11 +213,11 @@ def plan_reliability(
     arguments.one_of("scale", scale, SCALES)
     rng = generator(random_seed, "plan reliability")
     known = pilot_of(pilot, family, priors, random_seed, progressbar)
-    wanted = None if length is None else designs(known, *tried, panel)
+    new_designs = None if length is None else designs(known, *tried, panel)
     out = of_annotators(icc(known.fit, scale), tried[0], target, assurance)
-    if wanted is not None and length is not None:
-        lengths = widths(known, wanted, studies, run, rng, progressbar)
-        out = out.merge(of_items(lengths, wanted, length, assurance, known.pools))
+    if new_designs is not None and length is not None:
+        lengths = widths(known, new_designs, studies, run, rng, progressbar)
+        out = out.merge(of_items(lengths, new_designs, length, assurance, known.pools))
     about = {"target": target, "width": length, "assurance": assurance, "panel": panel,
              "scale": scale, "studies": studies, "probability": run.prob}  # fmt: skip
     return out.assign_attrs(_attrs(known) | {k: v for k, v in about.items() if v is not None})

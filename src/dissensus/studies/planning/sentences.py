@@ -72,7 +72,7 @@ def _of_items(row: xr.Dataset) -> str:
     return (
         f"With {counted(row[ANNOTATOR].item(), 'annotator')} the posterior mean needs {need}, "
         f"lehner's estimate {other}; with {items} {_count(most)} posterior means reach the goal, "
-        f"and half the interval is {share(most['half_width'].item())}."
+        f"and half the length of intervals is {share(most['half_width'].item())}."
     )
 
 
@@ -96,8 +96,8 @@ def _count(cell: xr.Dataset) -> str:
 def advice(plan: xr.Dataset) -> Advice | None:
     """Return the source's advice for these labels and kappa, if there is one."""
     about = plan.attrs
-    wanted = (about["n_labels"], round(about["within"], 9), round(about["assurance"], 9))
-    if wanted != (5, 0.1, 0.9) or 3 not in plan[ANNOTATOR]:
+    setting = (about["n_labels"], round(about["within"], 9), round(about["assurance"], 9))
+    if setting != (5, 0.1, 0.9) or 3 not in plan[ANNOTATOR]:
         return None
     near = min(_ADVICE, key=lambda kappa: abs(kappa - about["kappa"]))
     return Advice(near, _ADVICE[near]) if abs(near - about["kappa"]) <= _ABOUT else None
@@ -155,7 +155,7 @@ def _closeness_limits(plan: xr.Dataset) -> list[str]:
 
 
 _FEW = 10
-"""With fewer annotators in a pilot, a sentence says that their variance is uncertain."""
+"""With fewer annotators in the pilot, a sentence states that their variance is uncertain."""
 
 
 def sentences(plan: xr.Dataset) -> list[str]:
@@ -185,9 +185,9 @@ def quantities(plan: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
     if POOL not in plan.dims:
         return
     names = [clean(name) for name in plan[POOL].to_numpy()]
-    kept = ("half_width", "probability_narrow", "items_enough")
-    of_pairs = plan[[f"xcc_{name}" for name in kept] + ["n_labels"]]
-    of_pairs = of_pairs.rename({f"xcc_{name}": name for name in kept})
+    shown = ("half_width", "probability_narrow", "items_enough")
+    of_pairs = plan[[f"xcc_{name}" for name in shown] + ["n_labels"]]
+    of_pairs = of_pairs.rename({f"xcc_{name}": name for name in shown})
     for a, b in combinations(range(len(names)), 2):
         pair = of_pairs.isel({POOL: a, other(POOL): b})
         yield f"normalised xCC of {names[a]} and {names[b]}", pair
@@ -223,9 +223,9 @@ def _of_several(part: xr.Dataset) -> str:
     )
 
 
-def _short_of(value: float, wanted: float) -> str:
+def _short_of(value: float, required: float) -> str:
     """Write a probability that is too low, without rounding it up to the required probability."""
-    if value < 0.005 or share(value) != share(wanted):
+    if value < 0.005 or share(value) != share(required):
         return spoken_probability(value)
     down = np.floor(1000 * value * (1 + 1e-12)) / 1000  # .799 itself stays .799
     return share(down, 3)

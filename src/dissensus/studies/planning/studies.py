@@ -28,7 +28,7 @@ from dissensus.studies.simulate._replication import replication_study
 
 
 def counts(name: str, values: Any) -> list[int]:
-    """Return whole numbers from 1 on, sorted and without repeats, or raise naming the argument.
+    """Return whole numbers of 1 or more, sorted and without repeats, or raise.
 
     Examples
     --------
@@ -45,8 +45,8 @@ def counts(name: str, values: Any) -> list[int]:
 
 
 def share(name: str, value: Any) -> float:
-    """Return a number between 0 and 1, or raise naming the argument."""
-    return arguments.probability(name, value, zero=False, one=False)
+    """Return a number between 0 and 1, both excluded, or raise."""
+    return arguments.probability(name, value, allow_zero=False, allow_one=False)
 
 
 def level(prob: Any) -> float:
@@ -156,11 +156,11 @@ def _people(fit: xr.DataTree, n_pools: int) -> list[int] | None:
     name = next((name for name in ("annotator_code", "member_code") if name in known), None)
     if name is None:
         return None
-    who = known[name].to_numpy()
+    annotators = known[name].to_numpy()
     if n_pools == 1:
-        return [len(np.unique(who))]
+        return [len(np.unique(annotators))]
     pool = known["pool_code"].to_numpy()
-    return [len(np.unique(who[pool == p])) for p in range(n_pools)]
+    return [len(np.unique(annotators[pool == p])) for p in range(n_pools)]
 
 
 class Design(NamedTuple):
@@ -188,8 +188,8 @@ def _panel(pilot: Pilot, panel: Any, annotators: list[int]) -> list[int]:
         return [1] * pilot.n_pools
     if panel is None and pilot.n_annotators is None:
         expected = "the number of annotators in new studies"
-        found = "none, and the fit of the pilot does not contain this number"
-        raise ArgumentError("panel", expected=expected, found=found)
+        missing = "none, and the fit of the pilot does not have this number"
+        raise ArgumentError("panel", expected=expected, found=missing)
     if panel is None:
         assert pilot.n_annotators is not None
         return pilot.n_annotators
@@ -318,6 +318,6 @@ def _length(draws: xr.DataArray, prob: float) -> Floats:
     known = np.isfinite(values)
     mostly = known.mean(axis=0) > 0.5
     values = np.where(known, values, np.nan)
-    values[:, ~mostly] = 0.0  # NumPy warns of columns without a number
+    values[:, ~mostly] = 0.0  # NumPy warns about columns that are all NaN
     low, high = np.nanquantile(values, [(1 - prob) / 2, (1 + prob) / 2], axis=0)
     return np.asarray(np.where(mostly, high - low, np.nan))

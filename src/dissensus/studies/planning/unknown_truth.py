@@ -28,7 +28,7 @@ EXTENDED: Final[dict[str, Any]] = {"accuracy": "annotator", "errors": "graded", 
 _ENOUGH: Final = 30.0
 """Effective sample size at which Monte Carlo error adds 1/30 to the variance of a mean."""
 _LONGER: Final = (1, 4, 16)
-"""Factors of the number of draws in repeated runs of slow chains."""
+"""Factors of the number of draws: chains that mix slowly are run again, longer."""
 _OF_SCOPE: Final = dict(zip(SCOPES, ("system_correct", "system_accuracy"), strict=True))
 
 

@@ -38,8 +38,8 @@ def matrices(
     )
     moved = error * (1 - error_range * rng.uniform(-1, 1, error.shape))  # never 0: (0, 2]
     total = moved.sum(axis=-1)
-    kept = accuracy[..., None]
-    right = kept / (kept + (1 - kept) * total)
+    target = accuracy[..., None]
+    right = target / (target + (1 - target) * total)
     right = with_accuracy(right, accuracy, prevalence)
     out = (1 - right)[..., None] * moved / total[..., None]
     label = np.arange(n_labels)
@@ -58,15 +58,15 @@ def error_shares(n_labels: int, asymmetry: float) -> Floats:
 def with_accuracy(right: Floats, accuracy: Floats, prevalence: Floats) -> Floats:
     """Multiply probabilities of being right (..., label) so that their mean is the accuracy (...).
 
-    Probabilities that would exceed 1 are set to 1, and the factor of the other probabilities is
-    larger. Each round adds such a label, so the number of rounds is at most the number of labels.
+    Probabilities that would exceed 1 are set to 1, and the factor of the others is larger. Each
+    round sets at least one more to 1, so that there are at most as many rounds as labels.
     """
     full = np.zeros(right.shape, dtype=bool)
     while True:
-        wanted = accuracy - np.where(full, prevalence, 0.0).sum(axis=-1)
-        there = np.where(full, 0.0, prevalence * right).sum(axis=-1)
-        # For accuracies 0 and 1, which cannot be changed, no factor is computed.
-        factor = np.divide(wanted, there, out=np.ones_like(there), where=there > 0)
+        remaining = accuracy - np.where(full, prevalence, 0.0).sum(axis=-1)
+        current = np.where(full, 0.0, prevalence * right).sum(axis=-1)
+        # For an accuracy of 0 or 1 there may be nothing to multiply: the factor is then 1.
+        factor = np.divide(remaining, current, out=np.ones_like(current), where=current > 0)
         scaled = factor[..., None] * right
         more = full | (scaled >= 1)
         if (more == full).all():
@@ -430,8 +430,8 @@ def confusion_study(
         repeated=np.array(repeats),
     )
     rng = np.random.default_rng(random_seed)
-    who, of_respondents, of_items, of_labels = rng.spawn(4)
-    people = subsets(design.n_items, design.n_annotators, design.labels_per_item, who)
+    of_sets, of_respondents, of_items, of_labels = rng.spawn(4)
+    people = subsets(design.n_items, design.n_annotators, design.labels_per_item, of_sets)
     process = _drawn_process(design, of_respondents)
     items = _drawn_items(design, process, of_items)
     seen = np.broadcast_to(items.truth[:, None], (design.n_items, design.n_systems + 1))
@@ -465,8 +465,8 @@ def _drawn_items(design: Design, process: Process, rng: np.random.Generator) -> 
 
 def _misled(design: Design, items: Items, rng: np.random.Generator) -> tuple[Items, Ints]:
     """Draw apparent labels, and labels that systems see; the last column is the shared source."""
-    which, where, whom = rng.spawn(3)
-    wrong = which.random(design.n_items) < design.shared_mistakes
+    of_items, where, whom = rng.spawn(3)
+    wrong = of_items.random(design.n_items) < design.shared_mistakes
     apparent = np.where(wrong, others(items.truth, design.n_labels, where), items.truth)
     chance = np.append(design.repeated, design.repeated[0])  # the source is like the first system
     repeats = whom.random((design.n_items, len(chance))) < chance
@@ -488,9 +488,9 @@ def _answers(
     design: Design, process: Process, items: Items, seen: Ints, rng: np.random.Generator
 ) -> Ints:
     """Draw the labels of systems, partly from the shared source."""
-    alone, shared, which = rng.spawn(3)
+    alone, shared, of_sources = rng.spawn(3)
     confusion = process.confusion[design.n_annotators :]
     system = np.arange(design.n_systems)[:, None]
     own = responses(confusion[system, items.group, seen[:, :-1].T], alone).T
     source = responses(confusion[0, items.group, seen[:, -1]], shared)
-    return np.where(which.random(own.shape) < design.related, source[:, None], own)
+    return np.where(of_sources.random(own.shape) < design.related, source[:, None], own)

@@ -72,8 +72,8 @@ def subsets(n_rows: int, size: int, each: int, rng: np.random.Generator) -> Ints
     chosen = np.full((n_rows, each), _NO_PLACE)
     for step, bound in enumerate(range(size - each, size)):
         drawn = rng.integers(bound + 1, size=n_rows)
-        there = (chosen[:, :step] == drawn[:, None]).any(axis=1)
-        chosen[:, step] = np.where(there, bound, drawn)
+        is_repeated = (chosen[:, :step] == drawn[:, None]).any(axis=1)
+        chosen[:, step] = np.where(is_repeated, bound, drawn)
     chosen.sort(axis=1)
     return chosen
 
@@ -379,9 +379,9 @@ def replication_study(
         cutpoint=_cutpoint(cutpoint, family),
         overlap=_overlap(overlap, n_pools, n_items),
     )
-    who, effects, labels = np.random.default_rng(random_seed).spawn(3)
-    seen = seen_by(design.n_items, design.n_pools, design.overlap, who)
-    rows = who_labels(seen, design.n_annotators, design.labels_per_item, who)
+    of_annotators, effects, labels = np.random.default_rng(random_seed).spawn(3)
+    seen = seen_by(design.n_items, design.n_pools, design.overlap, of_annotators)
+    rows = who_labels(seen, design.n_annotators, design.labels_per_item, of_annotators)
     drawn = _drawn_effects(design, effects)
     eta = design.mu[rows.pool] + drawn.item[rows.item, rows.pool] + drawn.annotator[rows.annotator]
     ann = _annotated(design, rows, eta, labels)

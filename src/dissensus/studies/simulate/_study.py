@@ -40,7 +40,7 @@ _LOG_SHARPNESS: Final = (-12.0, 14.0)
 _HALVINGS: Final = 32
 
 
-class Said(NamedTuple):
+class RankingRows(NamedTuple):
     """Partial rankings, with a row for each annotator, item and ranked label."""
 
     item: Ints
@@ -52,20 +52,20 @@ class Said(NamedTuple):
 def present(n_items: int, n_annotators: int, missing: float, rng: np.random.Generator) -> Flags:
     """Draw the annotators of each item: missing at random, but at least two per item."""
     chance = rng.random((n_items, n_annotators))
-    kept = chance >= missing
+    is_present = chance >= missing
     certain = np.argsort(-chance, axis=1)[:, :_AT_LEAST]
-    np.put_along_axis(kept, certain, True, axis=1)
-    return kept
+    np.put_along_axis(is_present, certain, True, axis=1)
+    return is_present
 
 
 def rankings(
-    plausibility: Floats, kept: Flags, longest: int, ties: float, rng: np.random.Generator
-) -> Said:
+    plausibility: Floats, is_present: Flags, longest: int, ties: float, rng: np.random.Generator
+) -> RankingRows:
     """Draw partial rankings: labels without replacement, in proportion to their plausibility.
 
     Lengths and ties do not depend on the labels, so that labels are missing at random.
     """
-    item, annotator = np.nonzero(kept)
+    item, annotator = np.nonzero(is_present)
     order = _without_replacement(_log(plausibility)[item], rng)[:, :longest]
     weight = np.arange(longest, 0, -1)  # short lists are more common
     length = 1 + rng.choice(longest, size=len(item), p=weight / weight.sum())
@@ -73,7 +73,7 @@ def rankings(
     tied[:, 0] = False
     rank = np.cumsum(~tied, axis=1)
     row, place = np.nonzero(np.arange(longest) < length[:, None])
-    return Said(item[row], annotator[row], order[row, place], rank[row, place])
+    return RankingRows(item[row], annotator[row], order[row, place], rank[row, place])
 
 
 def answers(plausibility: Floats, sharpness: Floats, listed: int, rng: np.random.Generator) -> Ints:
@@ -104,7 +104,7 @@ def sharpness_of(quality: Floats, plausibility: Floats) -> Floats:
 
 
 def _log(plausibility: Floats) -> Floats:
-    """Return logarithms; 0 counts as the smallest positive number."""
+    """Return logarithms; 0 is replaced by the smallest positive number."""
     return np.log(np.maximum(plausibility, np.finfo(np.float64).tiny))
 
 
@@ -271,9 +271,9 @@ def study(
     fresh = design.plausibility(max(min(_FRESH, _CELLS // cells), 1000), later)
     sharpness = sharpness_of(design.quality, design.seen(fresh))
     theta = design.plausibility(design.n_items, rng)
-    kept = present(design.n_items, design.n_annotators, design.missing, rng)
+    is_present = present(design.n_items, design.n_annotators, design.missing, rng)
     longest = design.max_ranked if design.ranking else 1
-    rows = rankings(theta, kept, longest, design.ties, rng)
+    rows = rankings(theta, is_present, longest, design.ties, rng)
     lists = answers(design.seen(theta), sharpness, design.listed, rng)
     names = _names(design)
     table = {
@@ -314,7 +314,7 @@ def _checked(
         quality=q,
         ranking=ranking,
         prior_count=arguments.positive("prior_count", prior_count),
-        missing=arguments.probability("missing", missing, one=False),
+        missing=arguments.probability("missing", missing, allow_one=False),
         ties=arguments.probability("ties", ties),
         max_ranked=min(arguments.whole("max_ranked", max_ranked), n_labels),
     )

@@ -38,7 +38,7 @@ def cell_covariance(
 
 @inner
 def log_lkj(correlation: Floats, shape: float, matrix: Floats) -> float:
-    """Return the LKJ log density of a matrix, minus infinity if it is no correlation matrix."""
+    """Return the LKJ log density of a matrix; minus infinity if it is not a correlation matrix."""
     n = len(correlation)
     for p in range(n):
         for q in range(n):
@@ -58,8 +58,8 @@ def effect_precisions(
 ) -> bool:  # fmt: skip
     """Write the precision of an item's effects for each design; return whether all exist.
 
-    ``out`` is (design, place, place); ``log_det`` (design) of the covariance. With one pool
-    ``correlation`` is None, and the code for matrices is not compiled.
+    ``out`` is (design, place, place); ``log_det`` (design) is of the covariances. With one pool,
+    ``correlation`` is None, so that the code for matrices is not compiled.
     """
     for d in range(len(n_pools)):
         if correlation is None:
@@ -78,11 +78,11 @@ def effect_precisions(
 def all_items(
     data: Crossed, cells: Floats, sd_item: Floats, correlation: Floats, rng: np.random.Generator
 ) -> Floats:
-    """Return effects (..., item, pool) from those of cells (..., cell); draw those without a cell.
+    """Return effects (..., item, pool), given effects of cells (..., cell); draw the missing ones.
 
     >>> from dissensus.families.crossed.kernels.data import crossed
-    >>> one = np.zeros(1, dtype=int)
-    >>> data = crossed(np.ones(1), one, one, one, n_items=1, annotator_pool=one, n_pools=2)
+    >>> zero = np.zeros(1, dtype=int)
+    >>> data = crossed(np.ones(1), zero, zero, zero, n_items=1, annotator_pool=zero, n_pools=2)
     >>> equal = np.ones((2, 2))  # correlation 1
     >>> all_items(data, np.array([3.0]), np.array([1.0, 2.0]), equal, np.random.default_rng(1))
     array([[3., 6.]])
@@ -98,18 +98,18 @@ def all_items(
     covariance = correlation * sd_item[..., :, None] * sd_item[..., None, :]
     for pattern in np.unique(seen[~seen.all(axis=1)], axis=0):
         items = np.flatnonzero((seen == pattern).all(axis=1))
-        there, away = np.flatnonzero(pattern), np.flatnonzero(~pattern)
-        block = covariance[..., away[:, None], away]
-        middle = np.zeros((*before, len(items), len(away)))
-        if len(there):
-            across = covariance[..., away[:, None], there]
+        seen_pools, unseen_pools = np.flatnonzero(pattern), np.flatnonzero(~pattern)
+        block = covariance[..., unseen_pools[:, None], unseen_pools]
+        middle = np.zeros((*before, len(items), len(unseen_pools)))
+        if len(seen_pools):
+            across = covariance[..., unseen_pools[:, None], seen_pools]
             gain = np.linalg.solve(
-                covariance[..., there[:, None], there], np.swapaxes(across, -1, -2)
+                covariance[..., seen_pools[:, None], seen_pools], np.swapaxes(across, -1, -2)
             )
-            middle = out[..., items[:, None], there] @ gain
+            middle = out[..., items[:, None], seen_pools] @ gain
             block = block - across @ gain
         noise = rng.standard_normal(middle.shape) @ np.swapaxes(_root(block), -1, -2)
-        out[..., items[:, None], away] = middle + noise
+        out[..., items[:, None], unseen_pools] = middle + noise
     return out
 
 

@@ -1,9 +1,10 @@
 """Labels of crossed effects, the parameters that a sweep moves, and the sums that it needs.
 
-Labels are sorted into cells, one for each item in each pool; with one pool a cell is an item.
-Items that were labelled equally often by the same pools share a *design*: given the annotators'
-effects, the density of variances needs only a design's sums of cell means and of their products. A
-balanced study of any size has one design.
+Labels are sorted into cells, one for each item in each pool; with one pool, a cell is an item.
+Items that were labelled equally often by the same pools have the same *design*. A *place* is a
+position among the pools of a design. Given the annotators' effects, the density of variances needs
+only each design's sums of cell means and of their products. A balanced study of any size has one
+design.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class Designs(NamedTuple):
-    """The distinct combinations of an item's numbers of labels by pool (design, place)."""
+    """The designs: pools that label an item, and how often."""
 
-    of_item: Codes  # (item); -1 where nobody labelled it
+    of_item: Codes  # (item); -1 for an item without labels
     n_items: Floats  # (design)
     n_pools: Codes  # (design)
     pool: Codes  # (design, place)
@@ -36,7 +37,7 @@ class Crossed(NamedTuple):
 
     row: Codes  # (label): its row in the table
     value: Floats  # (label): a number, or a code from 0
-    annotator: Indices  # (label): its annotator, an annotator in a pool
+    annotator: Indices  # (label): its annotator; one person in two pools is two annotators
     cell: Indices  # (label)
     cell_start: Codes  # (cell + 1)
     cell_item: Codes  # (cell)
@@ -46,7 +47,7 @@ class Crossed(NamedTuple):
     annotator_start: Codes  # (annotator + 1), into `annotator_cell`
     annotator_cell: Indices  # (label), in the order of annotators
     designs: Designs
-    annotator_designs: Designs  # The same for annotators, each of whom is in one pool
+    annotator_designs: Designs  # The same for annotators, each of which is in one pool
     n_labels: Floats  # (pool)
     n_cells: Floats  # (pool)
     regression: Regression | None = None  # The covariates of labels
@@ -66,22 +67,22 @@ def crossed(
     value: Floats, item: Codes, annotator: Codes, pool: Codes, *,
     n_items: int, annotator_pool: Codes, n_pools: int,
 ) -> Crossed:  # fmt: skip
-    """Lay out labels, which are numbers or codes from 0; an annotator is in one pool."""
+    """Lay out labels, which are numbers or codes from 0; each annotator is in one pool."""
     place = item * n_pools + pool
     row = np.argsort(place, kind="stable")
     used, cell, size = np.unique(place[row], return_inverse=True, return_counts=True)
-    who = annotator[row]
-    by_annotator = np.argsort(who, kind="stable")
+    label_annotator = annotator[row]
+    by_annotator = np.argsort(label_annotator, kind="stable")
     cell_item, cell_pool = used // n_pools, used % n_pools
     table = np.zeros((n_items, n_pools))
     table[cell_item, cell_pool] = size
-    n_each = np.bincount(who, minlength=len(annotator_pool))
+    n_each = np.bincount(label_annotator, minlength=len(annotator_pool))
     of_annotators = np.zeros((len(annotator_pool), n_pools))
     of_annotators[np.arange(len(annotator_pool)), annotator_pool] = n_each
     return Crossed(
         row=row,
         value=np.ascontiguousarray(value[row], dtype=np.float64),
-        annotator=who.astype(np.int32),
+        annotator=label_annotator.astype(np.int32),
         cell=cell.astype(np.int32),
         cell_start=_starts(size),
         cell_item=cell_item,
@@ -103,13 +104,13 @@ def _starts(sizes: npt.ArrayLike) -> Codes:
 
 def _designs(table: Floats) -> Designs:
     """Find the distinct rows of a table (item, pool) of numbers of labels."""
-    some = table.any(axis=1)
-    distinct, of_some, n_items = np.unique(
-        table[some], axis=0, return_inverse=True, return_counts=True
+    labelled = table.any(axis=1)
+    distinct, of_labelled, n_items = np.unique(
+        table[labelled], axis=0, return_inverse=True, return_counts=True
     )
     of_item = np.full(len(table), -1)
-    of_item[some] = of_some.ravel()
-    order = np.argsort(distinct == 0, axis=1, kind="stable")  # pools that labelled it come first
+    of_item[labelled] = of_labelled.ravel()
+    order = np.argsort(distinct == 0, axis=1, kind="stable")  # pools with labels come first
     return Designs(
         of_item=of_item,
         n_items=n_items.astype(np.float64),
@@ -134,7 +135,7 @@ _NONE: Final = np.empty(0)
 
 
 class Parameters(NamedTuple):
-    """State of a chain. A sweep overwrites all of it."""
+    """State of a chain; each sweep overwrites it."""
 
     mu: Floats  # (pool)
     sd_item: Floats  # (pool)
@@ -173,10 +174,10 @@ class Tuning(NamedTuple):
     sd_annotator: Floats  # (pool); empty where annotators have no effects
     sd: Floats  # (1 or pool); empty if it is fixed
     correlation: Floats  # (pool, pool)
-    log_sd_item: Floats  # (pool): its typical value
-    log_sd_annotator: Floats  # (pool)
-    sweep: Floats  # (2): sweeps so far, and sweep of the next update of paths (`transport`)
-    rate: float  # Learning rate of these values; 0 keeps them
+    log_sd_item: Floats  # (pool): typical value
+    log_sd_annotator: Floats  # (pool): typical value
+    sweep: Floats  # (2): number of sweeps, and their number at the next update of paths
+    rate: float  # Learning rate of these values; 0 after the warm-up
 
 
 @inner
@@ -210,7 +211,7 @@ _LEAST_SD = 1e-140
 
 
 class ItemSums(NamedTuple):
-    """Sums of labels less annotators' effects: all that the density of variances needs."""
+    """Sums of labels less annotators' effects, on which the density of variances depends."""
 
     mean: Floats  # (cell)
     first: Floats  # (design, place): of the cells' means over the items of a design
@@ -230,7 +231,7 @@ class ItemRoom(NamedTuple):
 
 
 class LabelSums(NamedTuple):
-    """Sums of latent numbers (of labels that are numbers) over cells and over annotators."""
+    """Sums of latent numbers (for "gaussian", of labels) over cells and over annotators."""
 
     cell: Floats
     annotator: Floats
@@ -273,7 +274,7 @@ def sum_items(data: Crossed, sums: LabelSums, annotator: Floats, out: ItemSums) 
 
 @kernel
 def _sum_items(
-    who: Indices, annotator_start: Codes, annotator_pool: Codes, cell_start: Codes,
+    label_annotator: Indices, annotator_start: Codes, annotator_pool: Codes, cell_start: Codes,
     cell_pool: Codes, cell_sum: Floats, annotator_sum: Floats, square: Floats, annotator: Floats,
     mean: Floats, within: Floats,
 ) -> None:  # fmt: skip
@@ -285,7 +286,7 @@ def _sum_items(
     for c in range(len(mean)):
         total = cell_sum[c]
         for n in range(cell_start[c], cell_start[c + 1]):
-            total -= annotator[who[n]]
+            total -= annotator[label_annotator[n]]
         mean[c] = total / (cell_start[c + 1] - cell_start[c])
         within[cell_pool[c]] -= total * mean[c]
 
@@ -316,7 +317,7 @@ def residual_sd(sd: Floats, pool: int) -> float:
 
 @inner
 def log_within(n_labels: Floats, n_means: Floats, sd: Floats, within: Floats) -> float:
-    """Return the log density of labels about their means, up to a constant."""
+    """Return the log density of labels about the means of their groups, up to a constant."""
     total = 0.0
     for p in range(len(within)):
         rest = residual_sd(sd, p)

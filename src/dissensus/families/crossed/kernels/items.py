@@ -4,7 +4,7 @@ Given the annotators' effects, items are independent, and their effects and the 
 are integrated out. The cost of the remaining density of variances and correlations is proportional
 to the number of designs (`data`). Variances are drawn from it by slices, then the means with
 effects integrated out, then the effects (`docs/derivations/crossed-effects-gibbs.md`). With one
-pool, matrices are numbers, and the functions ``_of_one`` do the same without loops over pools.
+pool, matrices are numbers: functions named ``*_of_one_pool`` do the same without loops over pools.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _log_designs(
     sd_item: Floats, correlation: Floats, sd: Floats, matrix: Floats, inverse: Floats,
     precision: Floats, linear: Floats,
 ) -> float:  # fmt: skip
-    """Return the sum over designs, and add it to the posterior of the means."""
+    """Return the designs' part of the log density; add their part of the means' posterior."""
     total = 0.0
     for d in range(len(n_items)):
         n = n_pools[d]
@@ -76,7 +76,7 @@ def _log_marginal(
     correlation: Floats, sd: Floats, prior_mu: Floats, matrix: Floats, inverse: Floats,
     precision: Floats, linear: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of the labels without the effects of items and the means of pools.
+    """Return the log density of the labels; items' effects and pools' means are integrated out.
 
     Writes the posterior of the means: L, the Cholesky factor of their precision, and L' mean.
     """
@@ -157,7 +157,7 @@ def _gains(
     n_pools: Codes, pool: Codes, n_each: Floats, sd_item: Floats, correlation: Floats, sd: Floats,
     matrix: Floats, inverse: Floats, gain: Floats, root: Floats,
 ) -> None:  # fmt: skip
-    """Write, for each design, the matrices that draw items' effects: prior factor and gain."""
+    """Write two matrices for each design, to draw items' effects: the prior factor and the gain."""
     for d in range(len(n_pools)):
         n = n_pools[d]
         cell_covariance(d, n_pools, pool, n_each, sd_item, correlation, sd, matrix)
@@ -179,11 +179,11 @@ def _draw_items(
     matrix: Floats, inverse: Floats, precision: Floats, linear: Floats, gain: Floats,
     root: Floats, mu: Floats, item: Floats,
 ) -> None:  # fmt: skip
-    """Draw means, and then each item's effects: a draw from the prior, conditioned on the labels.
+    """Draw the means, and then each item's effects.
 
-    Effects and labels are simulated from the prior; then the gain times the difference between real
-    and simulated labels is added to the effects. The result is a draw from the posterior, and needs
-    no factor of the posterior covariance, which may be singular.
+    Effects and cell means are simulated from the prior. Then the gain times the difference between
+    real and simulated cell means is added to the effects, which makes them a draw from the
+    posterior. No factor of the posterior covariance is needed, which may be singular.
     """
     for p in range(len(mu)):
         mu[p] = linear[p] + normal(state)
@@ -210,12 +210,12 @@ def _draw_items(
 
 
 @inner
-def _log_marginal_of_one(
+def _log_marginal_of_one_pool(
     n_labels: Floats, n_cells: Floats, n_items: Floats, n_each: Floats, first: Floats,
     second: Floats, within: Floats, sd_item: Floats, sd: Floats, prior_mu: Floats, root: Floats,
     linear: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of the labels without the effects of items and the mean.
+    """Return the log density of the labels; items' effects and the mean are integrated out.
 
     Writes the posterior of the mean: the root of its precision, and this root times the mean.
     """
@@ -236,7 +236,7 @@ def _log_marginal_of_one(
 
 
 @inner
-def _log_density_of_one(
+def _log_density_of_one_pool(
     x: float, moved: int, prior_item: Floats, prior_sd: Floats, n_labels: Floats,
     n_cells: Floats, n_items: Floats, n_each: Floats, first: Floats, second: Floats,
     within: Floats, sd_item: Floats, sd: Floats, prior_mu: Floats, root: Floats, linear: Floats,
@@ -248,17 +248,17 @@ def _log_density_of_one(
     else:
         sd[0] = math.exp(x)
         height = log_scale_prior(sd[0], prior_sd[0])
-    return x + height + _log_marginal_of_one(
+    return x + height + _log_marginal_of_one_pool(
         n_labels, n_cells, n_items, n_each, first, second, within, sd_item, sd, prior_mu, root,
         linear,
     )  # fmt: skip
 
 
-_slice_of_one = slicer(_log_density_of_one)
+_slice_of_one_pool = slicer(_log_density_of_one_pool)
 
 
 @kernel
-def _move_scales_of_one(
+def _move_scales_of_one_pool(
     state: State, rate: float, width_item: Floats, width_sd: Floats, prior_item: Floats,
     prior_sd: Floats, n_labels: Floats, n_cells: Floats, n_items: Floats, n_each: Floats,
     first: Floats, second: Floats, within: Floats, sd_item: Floats, sd: Floats, prior_mu: Floats,
@@ -267,7 +267,7 @@ def _move_scales_of_one(
     for moved in range(1 + len(width_sd)):
         was = math.log(sd_item[0] if moved == SD_ITEM else sd[0])
         wide = width_item[0] if moved == SD_ITEM else width_sd[0]
-        x = _slice_of_one(
+        x = _slice_of_one_pool(
             state, was, wide, moved, prior_item, prior_sd, n_labels, n_cells, n_items, n_each,
             first, second, within, sd_item, sd, prior_mu, root, linear,
         )  # fmt: skip
@@ -279,7 +279,7 @@ def _move_scales_of_one(
 
 
 @kernel
-def _draw_items_of_one(
+def _draw_items_of_one_pool(
     state: State, of_item: Codes, item_start: Codes, n_each: Floats, mean: Floats, sd_item: Floats,
     sd: Floats, root: Floats, linear: Floats, mu: Floats, item: Floats,
 ) -> None:  # fmt: skip
@@ -306,10 +306,10 @@ def marginal(
     )  # fmt: skip
 
 
-def marginal_of_one(
+def marginal_of_one_pool(
     data: Crossed, sums: ItemSums, par: Parameters, priors: Priors, room: ItemRoom
 ) -> tuple[Any, ...]:
-    """Return the arguments of `_log_marginal_of_one`."""
+    """Return the arguments of `_log_marginal_of_one_pool`."""
     return (
         data.n_labels, data.n_cells, data.designs.n_items, data.designs.n_labels, sums.first,
         sums.second, sums.within, par.sd_item, par.sd, priors.mu, room.precision, room.linear,
@@ -322,29 +322,30 @@ def move_scales(
 ) -> None:  # fmt: skip
     """Draw variances and correlations of items, and residual variances."""
     if data.n_pools == 1:
-        _move_scales_of_one(
+        _move_scales_of_one_pool(
             state, tuning.rate, tuning.sd_item, tuning.sd, priors.sd_item, priors.sd,
-            *marginal_of_one(data, sums, par, priors, room),
+            *marginal_of_one_pool(data, sums, par, priors, room),
         )  # fmt: skip
         return
-    given = marginal(data, sums, par, priors, room)
+    density_args = marginal(data, sums, par, priors, room)
     for moved, width, number in (
         (SD_ITEM, tuning.sd_item[:, None], par.sd_item[:, None]),
         (CORRELATION, tuning.correlation, par.correlation),
         (SD, tuning.sd[:, None], par.sd[:, None]),
     ):
         _move_scales(
-            state, moved, tuning.rate, width, number, priors.sd_item, priors.sd, priors.lkj, *given
-        )
+            state, moved, tuning.rate, width, number, priors.sd_item, priors.sd, priors.lkj,
+            *density_args,
+        )  # fmt: skip
 
 
 def draw_items(
     state: State, data: Crossed, par: Parameters, sums: ItemSums, room: ItemRoom
 ) -> None:
-    """Draw means and effects from what the last evaluation of the density wrote to ``room``."""
+    """Draw means and effects, given what the last evaluation of the density wrote to ``room``."""
     designs = data.designs
     if data.n_pools == 1:
-        _draw_items_of_one(
+        _draw_items_of_one_pool(
             state, designs.of_item, data.item_start, designs.n_labels, sums.mean, par.sd_item,
             par.sd, room.precision, room.linear, par.mu, par.item,
         )  # fmt: skip

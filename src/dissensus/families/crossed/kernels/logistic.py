@@ -1,9 +1,10 @@
-"""Labels of two kinds under crossed effects, drawn without latent numbers.
+"""Crossed effects of two labels, drawn without latent numbers.
 
-Slices under the exact density of one effect are cheaper than a Polya-Gamma variate for each of its
-labels, and no latent numbers slow down mixing (`docs/decisions`). Standard deviations and
-correlations are drawn twice a sweep: given the effects, and with the effects along paths
-(`transport`). Means move opposite to the items' effects, and opposite to the annotators'.
+Each effect is drawn by a slice under its exact density: this is cheaper than a Polya-Gamma variate
+for each label, and no latent numbers slow down mixing (decision 0009 in `docs/decisions`). Standard
+deviations and correlations are drawn twice a sweep: given the effects, and together with the
+effects along paths (`transport`). Means move opposite to the items' effects, and then opposite to
+the annotators' effects.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ def against_items(
 ) -> None:
     """Move the means of all pools at once, and the items' effects the other way.
 
-    The likelihood stays the same, so that this is a Gaussian draw. If pools agree about the items,
-    one mean could hardly move without the others.
+    The likelihood stays the same, so that this is a Gaussian draw. If the effects of an item are
+    highly correlated between pools, one mean could hardly move without the others.
     """
     _against_items(
         state, data.designs.of_item, data.item_start, data.cell_pool, priors.mu, priors.least,
@@ -99,7 +100,7 @@ def _against_items(
             move[p] += normal(state)
         backwards(precision, n_pools, move)
     for p in range(n_pools):
-        if mu[p] + move[p] < least[p]:  # drawn without the bound: rejected if below it
+        if mu[p] + move[p] < least[p]:  # a draw below the bound is rejected
             return
     for p in range(n_pools):
         mu[p] += move[p]
@@ -138,12 +139,12 @@ def _against_annotators(
 
 
 @inner
-def _of_items(
+def _log_item_scale(
     x: float, p: int, q: int, prior_item: Floats, lkj: float, n_items: Floats, n_pools: Codes,
     pool: Codes, sd_item: Floats, correlation: Floats | None, second: Floats, matrix: Floats,
     precision: Floats, log_det: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of a correlation, or where p = q, of the log standard deviation."""
+    """Return the log density of a correlation or, if p = q, of a log standard deviation."""
     if correlation is None or p == q:
         sd_item[p] = math.exp(x)
         total = x + log_scale_prior(sd_item[p], prior_item[p])
@@ -165,7 +166,7 @@ def _of_items(
     return total + effects
 
 
-_slice_of_items = slicer(_of_items)
+_slice_item_scale = slicer(_log_item_scale)
 
 
 @kernel
@@ -180,19 +181,19 @@ def _scales_of_items(
             if correlation is not None and turn > 0:
                 q = turn - 1
                 was, wide = correlation[p, q], width_correlation[p, q]
-            _slice_of_items(
+            _slice_item_scale(
                 state, was, wide, p, q, prior_item, lkj, n_items, n_pools, pool, sd_item,
                 correlation, second, matrix, precision, log_det,
             )  # fmt: skip
 
 
 @inner
-def _of_annotators(x: float, n: float, square: float, prior: Floats) -> float:
+def _log_annotator_scale(x: float, n: float, square: float, prior: Floats) -> float:
     sd = math.exp(x)
     return x + log_scale_prior(sd, prior) - n * x - 0.5 * square / (sd * sd)
 
 
-_slice_of_annotators = slicer(_of_annotators)
+_slice_annotator_scale = slicer(_log_annotator_scale)
 
 
 @kernel
@@ -207,7 +208,7 @@ def _scales_of_annotators(
                 n += 1.0
                 square += annotator[j] ** 2
         was = math.log(sd_annotator[p])
-        x = _slice_of_annotators(state, was, width[p], n, square, prior[p])
+        x = _slice_annotator_scale(state, was, width[p], n, square, prior[p])
         sd_annotator[p] = math.exp(x)
 
 
@@ -237,13 +238,13 @@ _EFFECT, _ALONG, _SUM, _START = range(4)
 
 
 @inner
-def _of_step(
+def _log_step(
     t: float, slope: float, curvature: float, n: int, cells: Floats, others: Floats
 ) -> float:
     """Return the log density of an item's step along a direction.
 
-    The values of one item are in two small arrays: each array argument costs about as much as a
-    label, and no function is called more often.
+    The values of one item are in two small arrays: this function is called most often, and each
+    array argument costs about as much time as a label.
     """
     total = t * (slope - 0.5 * curvature * t)
     for k in range(n):
@@ -260,21 +261,21 @@ def _of_step(
     return total
 
 
-_slice_step = slicer(_of_step)
+_slice_step = slicer(_log_step)
 
 
 @inner
 def _gather(
-    i: int, item_start: Codes, cell_start: Codes, who: Indices, item: Floats, cell_sum: Floats,
-    odds: Floats, cells: Floats, others: Floats,
+    i: int, item_start: Codes, cell_start: Codes, label_annotator: Indices, item: Floats,
+    cell_sum: Floats, odds: Floats, cells: Floats, others: Floats,
 ) -> None:  # fmt: skip
-    """Copy one item's effects, sums and odds of its labels into ``cells`` and ``others``."""
+    """Copy one item's effects and sums into ``cells``, and the annotators' odds into ``others``."""
     first, count = item_start[i], 0
     for c in range(first, item_start[i + 1]):
         k = c - first
         cells[_EFFECT, k], cells[_SUM, k], cells[_START, k] = item[c], cell_sum[c], count
         for n in range(cell_start[c], cell_start[c + 1]):
-            others[count] = odds[who[n]]
+            others[count] = odds[label_annotator[n]]
             count += 1
         cells[_START, k + 1] = count
 
@@ -310,7 +311,7 @@ def slice_items(
 
 @kernel
 def _slice_items(
-    state: State, of_item: Codes, item_start: Codes, cell_start: Codes, who: Indices,
+    state: State, of_item: Codes, item_start: Codes, cell_start: Codes, label_annotator: Indices,
     item: Floats, odds: Floats, cell_sum: Floats, odds_annotator: Floats, precision: Floats,
     direction: Floats, second: Floats, cells: Floats, others: Floats,
 ) -> None:  # fmt: skip
@@ -320,7 +321,10 @@ def _slice_items(
         n = item_start[i + 1] - first
         if n == 0:
             continue
-        _gather(i, item_start, cell_start, who, item, cell_sum, odds_annotator, cells, others)
+        _gather(
+            i, item_start, cell_start, label_annotator, item, cell_sum, odds_annotator, cells,
+            others,
+        )  # fmt: skip
         _move_item(state, n, precision[d], direction[d], cells, others)
         for a in range(n):
             item[first + a] = cells[_EFFECT, a]
@@ -330,12 +334,12 @@ def _slice_items(
 
 
 @inner
-def _of_annotator(x: float, mean: float, sd: float, total: float, n: int, others: Floats) -> float:
+def _log_annotator(x: float, mean: float, sd: float, total: float, n: int, others: Floats) -> float:
     eta = held(mean + x)
     return total * eta - 0.5 * (x / sd) ** 2 - log_product(math.exp(eta), others, n)
 
 
-_slice_annotator = slicer(_of_annotator)
+_slice_annotator = slicer(_log_annotator)
 
 
 def slice_annotators(
@@ -410,7 +414,7 @@ def _learn(
     width_annotator: Floats, width_correlation: Floats, log_sd_item: Floats,
     log_sd_annotator: Floats,
 ) -> None:  # fmt: skip
-    """Adapt the slice widths to the typical change in a sweep."""
+    """Adapt slice widths to the typical change in a sweep; update typical standard deviations."""
     for p in range(len(sd_item)):
         x = math.log(sd_item[p])
         away = abs(x - math.log(was_item[p]))
@@ -440,7 +444,7 @@ def learn_paths(
     """Recompute all parabolas."""
     at, other = data.annotator, paths.mean_annotator
     at_cell, cell = data.annotator_cell, paths.mean_item
-    if offset is not None:  # each label has its own effect of the other side
+    if offset is not None:  # the other side's effect differs between labels by the covariates
         at, other = offset.label, other[data.annotator] + offset.log
         at_cell, cell = offset.by_annotator, cell[data.cell] + offset.log
     find_parabolas(

@@ -1,14 +1,14 @@
-"""Draws of the coefficients of covariates for labels of two kinds.
+"""Draws of the coefficients of covariates for two labels.
 
 Coefficients are moved in three ways, each exact:
 
 - given all effects, together with the means: along an ellipse about a normal approximation;
-- terms that are constant within items, opposite to the items' effects: the odds of labels stay the
-  same, so that this is a Gaussian draw;
-- terms that are constant within annotators, opposite to the annotators' effects.
+- coefficients of terms that are constant within items, opposite to the items' effects: the odds of
+  labels stay the same, so that this is a Gaussian draw;
+- coefficients of terms that are constant within annotators, opposite to the annotators' effects.
 
-With covariates the odds of a label have one more factor. `Offset` multiplies the odds of the other
-side by it, label by label, so that the other moves of `logistic` remain the same.
+With covariates, the odds of a label have one more factor. `Offset` multiplies the odds of the other
+side by it, label by label, so that the moves of `logistic` need no change.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from dissensus.kernels.random import State, uniform
 from dissensus.kernels.types import Floats, Ints
 
 _CONSTANT = 1e-12
-"""Terms with at most this share of their sum of squares within groups count as constant there."""
+"""A term is constant within groups if at most this share of its sum of squares is within them."""
 _WIDER = 1.5
 """Factor of the approximation's variances, so that it covers the posterior's tails."""
 _FARTHEST = 3.0
-"""Largest change of a logit in a Newton step; beyond it the curvature differs."""
+"""Largest change of a logit in a Newton step: for larger ones the curvature changes too much."""
 _NARROW = 1e-10
-"""Smallest bracket of angles; only rounding can lead to it."""
+"""Smallest bracket of angles, where the slice gives up; only rounding errors lead to it."""
 
 
 class Offset:
@@ -95,9 +95,9 @@ def move_coefficients(
     state: State, data: Crossed, par: Parameters, priors: Priors, offset: Offset, known: Odds,
     precision: Floats, rate: float,
 ) -> None:  # fmt: skip
-    """Draw coefficients in the three ways.
+    """Draw coefficients in the three ways that the module lists.
 
-    ``precision`` is of items' effects, by design; ``rate`` is for learning the offset's centre.
+    ``precision`` is of items' effects, by design; ``rate`` is the learning rate of `Offset.centre`.
     """
     given_effects(state, data, par, priors, offset)
     offset.centre += rate * (np.concatenate([par.mu, par.coefficient]) - offset.centre)
@@ -126,15 +126,16 @@ def given_effects(
     rest = par.item[data.cell] + par.annotator[data.annotator]
     first, _ = newton_step(offset.centre, rest, data.value, offset.design, prior, guessed)
     middle, root = newton_step(first, rest, data.value, offset.design, prior, guessed)
-    here = np.concatenate([par.mu, par.coefficient]) - middle
-    there = np.zeros(len(here))
-    draw_normal(state, np.tril(root @ root.T) / _WIDER, there)
-    etas = np.stack([rest + offset.design @ middle, offset.design @ here, offset.design @ there])
+    current = np.concatenate([par.mu, par.coefficient]) - middle
+    auxiliary = np.zeros(len(current))
+    draw_normal(state, np.tril(root @ root.T) / _WIDER, auxiliary)
+    design = offset.design
+    etas = np.stack([rest + design @ middle, design @ current, design @ auxiliary])
 
     def height(angle: float) -> float:
         """Return the logarithm of the density divided by the approximation."""
         cos, sin = np.cos(angle), np.sin(angle)
-        at = cos * here + sin * there
+        at = cos * current + sin * auxiliary
         if (middle[:n_pools] + at[:n_pools] < priors.least).any():
             return -np.inf
         whitened = at @ root
@@ -149,7 +150,7 @@ def given_effects(
         low, high = (angle, high) if angle < 0.0 else (low, angle)
         angle = low + (high - low) * _uniform(state)
     if high - low > _NARROW:
-        moved = middle + np.cos(angle) * here + np.sin(angle) * there
+        moved = middle + np.cos(angle) * current + np.sin(angle) * auxiliary
         par.mu[:], par.coefficient[:] = moved[:n_pools], moved[n_pools:]
 
 
@@ -159,7 +160,7 @@ def _uniform(state: State) -> float:
 
 
 def log_labels(eta: Floats, value: Floats, guessed: float) -> float:
-    """Return the log-likelihood of labels with these logits of being known, up to a constant."""
+    """Return the log-likelihood of labels given logits (of knowing them, if some are guessed)."""
     right = np.logaddexp(0.0, eta + np.log(guessed)) if guessed else eta
     return float(value @ right - np.logaddexp(0.0, eta).sum())
 
@@ -169,8 +170,8 @@ def newton_step(
 ) -> tuple[Floats, Floats]:
     """Return the end of a step towards the mode, and a factor of the precision at its start.
 
-    A step moves no label's logit by more than a few units. With guessing, the expected
-    information is used: the observed information may be negative.
+    A step changes no label's logit by more than three. With guessing, the expected information is
+    used: the observed information may be negative.
     """
     eta = design @ at + rest
     chance = _logistic(eta)

@@ -1,14 +1,16 @@
-"""The likelihood of labels of two kinds as a product of odds, and parabolas that approximate it.
+"""The likelihood of two labels as a product of odds, and parabolas that approximate it.
 
-The likelihood of an effect x is exp(s x) / prod (1 + exp(x) o_n), if s of its labels are the second
-one, and the other side has the odds o_n. The odds of a label are its cell's odds times its
-annotator's. Both are stored, so that a label takes one multiplication and one addition.
+The odds of the second label are the odds of the cell times the odds of the annotator. Let s labels
+of a cell be the second label, and let o_n be the odds of the annotator of label n. The likelihood
+of the cell's effect x is exp(s x) / prod_n (1 + exp(x) o_n). That of an annotator's effect has the
+odds of cells. Odds are stored, so that each label takes one multiplication and one addition.
 
-A parabola gx - hx^2/2 is chosen so that with the prior N(0, sd^2) it gives the effect's posterior
-mean and variance. The derivatives of both by log sd follow from the posterior's third and fourth
-moments; their differences from the parabola's derivatives are stored too. All are computed by
-quadrature, at a reference value of log sd that a chain learns in the warm-up. They need not be
-accurate: they only determine the paths along which effects are moved (`transport`).
+A parabola gx - hx^2/2 approximates a log-likelihood: with the prior N(0, sd^2), it gives the mean
+and variance of the effect's posterior. The derivatives of both by log sd follow from the
+posterior's third and fourth moments; their differences from the parabola's derivatives are stored
+too. All are computed by quadrature, at a reference value of log sd that a chain learns in the
+warm-up. They need not be accurate: they only determine the paths along which effects are moved
+(`transport`).
 """
 
 from __future__ import annotations
@@ -23,13 +25,13 @@ from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.types import Codes, Floats, Indices
 
 LARGE = 1e100
-"""Products above this are replaced by their logarithm: one more factor does not overflow."""
+"""Products above this are replaced by their logarithm, so that the next factor cannot overflow."""
 _STEEPEST = 150.0
-"""Largest effect in logits: probabilities beyond are 0 or 1, and products of odds stay finite."""
+"""Largest effect, in logits: beyond it probabilities are 0 or 1. Products of odds stay finite."""
 
 
 class Odds(NamedTuple):
-    """Odds of all cells and all annotators, and numbers of their second labels."""
+    """Odds of all cells and annotators, and how many of their labels are the second label."""
 
     cell: Floats
     annotator: Floats  # With the mean of the pool
@@ -42,7 +44,7 @@ class Odds(NamedTuple):
 @inner
 def held(x: float) -> float:
     """Clip an effect so that its exponential is finite."""
-    return min(max(x, -_STEEPEST), _STEEPEST)  # without branches, which saves a tenth of a sweep
+    return min(max(x, -_STEEPEST), _STEEPEST)  # no branches: saves a tenth of the time of a sweep
 
 
 @kernel
@@ -72,7 +74,7 @@ def refresh_annotators(data: Crossed, par: Parameters, out: Odds) -> None:
 
 @inner
 def log_product(factor: float, others: Floats, n: int) -> float:
-    """Return sum log(1 + factor other) over the first n others."""
+    """Return the sum of log(1 + factor * other) over the first n others."""
     total, product = 0.0, 1.0
     for k in range(n):
         product *= 1.0 + factor * others[k]
@@ -96,7 +98,7 @@ def _log_products(factor: float, other: Floats, at: Indices, start: int, stop: i
 
 @inner
 def log_of_cells(
-    pool: int, cell_start: Codes, cell_pool: Codes, who: Indices, cell_sum: Floats,
+    pool: int, cell_start: Codes, cell_pool: Codes, label_annotator: Indices, cell_sum: Floats,
     annotator: Floats, effect: Floats,
 ) -> float:  # fmt: skip
     """Return the log-likelihood of a pool's labels if its cells had these effects.
@@ -108,13 +110,15 @@ def log_of_cells(
         if cell_pool[c] == pool:
             x = held(effect[c])
             total += cell_sum[c] * x
-            total -= _log_products(math.exp(x), annotator, who, cell_start[c], cell_start[c + 1])
+            total -= _log_products(
+                math.exp(x), annotator, label_annotator, cell_start[c], cell_start[c + 1]
+            )
     return total
 
 
 @inner
 def log_of_annotators(
-    pool: int, cell_start: Codes, cell_pool: Codes, who: Indices, annotator_pool: Codes,
+    pool: int, cell_start: Codes, cell_pool: Codes, label_annotator: Indices, annotator_pool: Codes,
     annotator_sum: Floats, cell: Floats, mean: float, effect: Floats, trial: Floats,
 ) -> float:  # fmt: skip
     """Return the log-likelihood of a pool's labels if its annotators had these effects.
@@ -129,7 +133,9 @@ def log_of_annotators(
             trial[j] = math.exp(x)
     for c in range(len(cell)):
         if cell_pool[c] == pool:
-            total -= _log_products(cell[c], trial, who, cell_start[c], cell_start[c + 1])
+            total -= _log_products(
+                cell[c], trial, label_annotator, cell_start[c], cell_start[c + 1]
+            )
     return total
 
 
@@ -138,12 +144,13 @@ _NODES = 24
 _REACH = 5.0
 """Range of the quadrature on both sides of the mean, in standard deviations."""
 _PASSES = 2
-"""Number of quadratures; each places its nodes by the mean and variance from the one before."""
+"""Number of quadratures; each takes the range of its nodes from the moments of the last one."""
 
 
 LINEAR, CURVATURE, SHIFT, STRETCH, LOG_SD = range(5)
-"""Rows of a site (5, effect): g and h of the parabola; by how much the derivatives by log sd of the
-posterior's mean and log standard deviation exceed the parabola's; the reference value of log sd."""
+"""Rows of a site (5, effect): g and h of the parabola; differences of the posterior's derivatives
+by log sd from the parabola's, for the mean and for the log standard deviation; the reference value
+of log sd."""
 
 
 def sites(n: int) -> Floats:

@@ -2,20 +2,23 @@
 
 Given the latent numbers, effects and variances are drawn as for Gaussian labels. Given many latent
 numbers, cutpoints hardly move (Cowles 1996). So cutpoints and the pools' means are drawn with the
-latent numbers integrated out, and the latent numbers right after: by one Metropolis step whose
-proposal is the normal approximation of one Newton step. With many labels it is nearly always
-accepted. In half of the sweeps the same step multiplies the effects of one pool's items by a
-factor, those of its annotators by another, and their standard deviations with them: if most labels
-are the same, latent numbers inform about effects more than labels do, and given latent numbers
-standard deviations hardly move. A step with the factors of all pools would seldom be accepted. With
-few labels a parabola in the factors fits badly, so that the other sweeps leave the factors out.
+latent numbers integrated out, and the latent numbers right after. They are drawn by one Metropolis
+step; its proposal is the normal approximation of one Newton step. With many labels the proposal is
+nearly always accepted.
 
-Gaps are *loose* if labels hardly inform them, because nobody gave some label: a parabola does not
-fit their density. Each is drawn by a slice; cutpoints on one side keep their distance to the means.
+In half of the sweeps, the same step multiplies the effects of one pool's items and their standard
+deviation by a factor, and those of its annotators by another factor. The reason: if most labels are
+the same, latent numbers inform about effects more than labels do, and given the latent numbers,
+standard deviations hardly move. A step with the factors of all pools would seldom be accepted. The
+other sweeps leave the factors out, because with few labels a parabola in them fits badly.
 
-Stretching latent numbers, means, effects, their standard deviations and the cutpoints by one factor
-changes no label, only the size of the residuals, whose standard deviation is 1. Drawing the
-factor (Liu & Sabatti 2000) takes one pass over the labels.
+Gaps that labels hardly inform are *loose*: those of unused labels, and of the first and last used
+label. A parabola does not fit their density. Each is drawn by a slice, in which the cutpoints on
+one side of the gap keep their distance to the means.
+
+If latent numbers, means, effects, standard deviations of effects and cutpoints are multiplied by
+one factor, all labels stay the same. Only the residuals change, whose standard deviation is 1.
+Drawing the factor (Liu & Sabatti 2000) takes one pass over the labels.
 """
 
 from __future__ import annotations
@@ -42,10 +45,10 @@ from dissensus.kernels.types import Codes, Flags, Floats, Indices
 from dissensus.kernels.variates import normal, normal_between
 
 _LEAST_CURVATURE = 0.5
-"""Smallest curvature in the logarithm of a gap or factor; the gap of an unused label has only its
-prior."""
+"""Smallest curvature in the logarithm of a gap or factor. Only the prior informs the gap of an
+unused label."""
 _HELD = 1e12
-"""Curvature in a loose gap, which keeps it at its value in proposals."""
+"""Curvature in a loose gap; it is so large that proposals hardly move the gap."""
 NO_POOL = -1
 """Code in place of a pool if no factors are moved."""
 
@@ -57,14 +60,14 @@ class Slopes(NamedTuple):
     effects of one pool's items, and of the effects of its annotators if there are any.
     """
 
-    gradient: Floats  # (here or there, free)
-    root: Floats  # (here or there, free, free): Cholesky factor of the (approximate) precision
+    gradient: Floats  # (current or proposed point, free)
+    root: Floats  # (current or proposed point, free, free): factor of the approximate precision
 
 
 class BoundarySlopes(NamedTuple):
     """Derivatives of the log-likelihood in each pool's cutpoints, as if each pool had its own.
 
-    Derivatives in the logarithms of the two factors of one pool's effects are included.
+    With derivatives in the logarithms of the two factors of one pool's effects.
     """
 
     first: Floats  # (pool, cutpoint)
@@ -90,8 +93,8 @@ def draw_latent(
 
 @kernel
 def _draw_latent(
-    state: State, value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices, mu: Floats,
-    gap: Floats, item: Floats, annotator: Floats, offset: Floats | None, latent: Floats,
+    state: State, value: Floats, cell_start: Codes, cell_pool: Codes, label_annotator: Indices,
+    mu: Floats, gap: Floats, item: Floats, annotator: Floats, offset: Floats | None, latent: Floats,
     cell_sum: Floats, annotator_sum: Floats, square: Floats,
 ) -> None:  # fmt: skip
     for p in range(len(square)):
@@ -105,7 +108,7 @@ def _draw_latent(
         base = mu[p] + item[c]
         cell_sum[c] = 0.0
         for n in range(cell_start[c], cell_start[c + 1]):
-            eta = base + annotator[who[n]]
+            eta = base + annotator[label_annotator[n]]
             if offset is not None:
                 eta += offset[n]
             y = int(value[n])
@@ -114,20 +117,20 @@ def _draw_latent(
             z = eta + normal_between(state, low, high)
             latent[n] = z
             cell_sum[c] += z
-            annotator_sum[who[n]] += z
+            annotator_sum[label_annotator[n]] += z
             square[p] += z * z
 
 
 @inner
 def log_likelihood(
-    value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices, item: Floats,
-    annotator: Floats, offset: Floats | None, mu: Floats, cut: Floats, pool: int, by: Floats,
-    first: Floats, second: Floats, mixed: Floats, factor: Floats, factors: Floats,
-    crossed: Floats,
+    value: Floats, cell_start: Codes, cell_pool: Codes, label_annotator: Indices, item: Floats,
+    annotator: Floats, offset: Floats | None, mu: Floats, cut: Floats, pool: int,
+    multiplier: Floats, first: Floats, second: Floats, mixed: Floats, factor: Floats,
+    factors: Floats, crossed: Floats,
 ) -> float:  # fmt: skip
-    """Return the log-likelihood of means and cutpoints given the effects, with its slopes.
+    """Return the log-likelihood of means and cutpoints given the effects, and write its slopes.
 
-    Effects of items and of annotators in ``pool`` (none: `NO_POOL`) are multiplied by ``by``.
+    Effects of items and annotators in ``pool`` (or `NO_POOL`) are multiplied by ``multiplier`` (2).
     """
     for k in range(first.shape[1]):
         for p in range(first.shape[0]):
@@ -139,9 +142,10 @@ def log_likelihood(
     for c in range(len(item)):
         p = cell_pool[c]
         moved = p == pool
-        of_item = by[0] * item[c] if moved else item[c]
+        of_item = multiplier[0] * item[c] if moved else item[c]
         for n in range(cell_start[c], cell_start[c + 1]):
-            of_annotator = by[1] * annotator[who[n]] if moved else annotator[who[n]]
+            j = label_annotator[n]
+            of_annotator = multiplier[1] * annotator[j] if moved else annotator[j]
             eta = mu[p] + of_item + of_annotator
             if offset is not None:
                 eta += offset[n]
@@ -180,7 +184,7 @@ def log_likelihood(
 
 @inner
 def _jacobian(gap: Floats, n_pools: int, p: int) -> Floats:
-    """Return derivatives of a pool's cutpoints less its mean by free numbers (cutpoint, free)."""
+    """Return derivatives of a pool's cutpoints, less its mean, by free numbers (cutpoint, free)."""
     n_cuts = len(gap) + 1
     out = np.zeros((n_cuts, n_pools + len(gap)))
     for k in range(n_cuts):
@@ -225,26 +229,26 @@ def _add_likelihood(
 
 @inner
 def _log_posterior(
-    value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices, item: Floats,
+    value: Floats, cell_start: Codes, cell_pool: Codes, label_annotator: Indices, item: Floats,
     annotator: Floats, offset: Floats | None, sd_item: Floats, sd_annotator: Floats,
     prior_mu: Floats, prior_gap: Floats, prior_item: Floats, prior_annotator: Floats,
     pool: int, loose: Flags, free: Floats, first: Floats, second: Floats, mixed: Floats,
     factor: Floats, factors: Floats, crossed: Floats, gradient: Floats, root: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of the free numbers, with its slopes.
+    """Return the log density of the free numbers, and write its slopes.
 
-    Effects keep their ratio to their standard deviations, and proposals hardly move loose gaps.
+    Effects keep their ratio to their standard deviations. Proposals hardly move loose gaps.
     """
     n_pools, n_free, n_gaps = len(prior_mu), len(free), first.shape[1] - 1
     n_first = n_pools + n_gaps
-    mu, gap, by = free[:n_pools], np.empty(n_gaps), np.ones(2)
+    mu, gap, multiplier = free[:n_pools], np.empty(n_gaps), np.ones(2)
     for g in range(n_gaps):
         gap[g] = math.exp(free[n_pools + g])
     for a in range(n_first, n_free):
-        by[a - n_first] = math.exp(free[a])
+        multiplier[a - n_first] = math.exp(free[a])
     total = log_likelihood(
-        value, cell_start, cell_pool, who, item, annotator, offset, mu, cutpoints(gap), pool, by,
-        first, second, mixed, factor, factors, crossed,
+        value, cell_start, cell_pool, label_annotator, item, annotator, offset, mu, cutpoints(gap),
+        pool, multiplier, first, second, mixed, factor, factors, crossed,
     )  # fmt: skip
     _add_likelihood(gap, pool, first, second, mixed, factor, factors, crossed, gradient, root)
     for p in range(n_pools):
@@ -256,9 +260,9 @@ def _log_posterior(
         if a < n_first:
             x, prior = gap[a - n_pools], prior_gap
         elif a == n_first:
-            x, prior = by[0] * sd_item[pool], prior_item[pool]
+            x, prior = multiplier[0] * sd_item[pool], prior_item[pool]
         else:
-            x, prior = by[1] * sd_annotator[pool], prior_annotator[pool]
+            x, prior = multiplier[1] * sd_annotator[pool], prior_annotator[pool]
         total += log_scale_prior(x, prior) + free[a]
         slope = _prior_slope(x, prior)
         gradient[a] += 1.0 + slope
@@ -272,7 +276,7 @@ def _log_posterior(
 
 @inner
 def _hold(gradient: Floats, root: Floats, a: int) -> None:
-    """Let a proposal leave a free number as it is."""
+    """Change the slopes in a free number so that proposals hardly move it."""
     gradient[a] = 0.0
     for b in range(len(gradient)):
         root[max(a, b), min(a, b)] = 0.0
@@ -288,24 +292,24 @@ def _prior_slope(x: float, prior: Floats) -> float:
 
 
 @inner
-def _proposed(here: Floats, gradient: Floats, root: Floats) -> Floats:
+def _proposed(point: Floats, gradient: Floats, root: Floats) -> Floats:
     """Return the mode of the normal approximation at a point."""
     out = gradient.copy()
-    forwards(root, len(here), out)
-    backwards(root, len(here), out)
-    for k in range(len(here)):
-        out[k] += here[k]
+    forwards(root, len(point), out)
+    backwards(root, len(point), out)
+    for k in range(len(point)):
+        out[k] += point[k]
     return out
 
 
 @inner
-def _log_proposal(there: Floats, centre: Floats, root: Floats) -> float:
+def _log_proposal(point: Floats, centre: Floats, root: Floats) -> float:
     """Return the log density of a normal proposal whose precision has this factor."""
-    total, n = 0.0, len(there)
+    total, n = 0.0, len(point)
     for i in range(n):
         whitened = 0.0
         for k in range(i, n):
-            whitened += root[k, i] * (there[k] - centre[k])
+            whitened += root[k, i] * (point[k] - centre[k])
         total += math.log(root[i, i]) - 0.5 * whitened * whitened
     return total
 
@@ -323,8 +327,8 @@ def slopes_room(par: Parameters) -> tuple[BoundarySlopes, Slopes]:
 
 @kernel
 def _move_cutpoints(
-    state: State, warming: bool, often: float, mu: Floats, gap: Floats, value: Floats,
-    cell_start: Codes, cell_pool: Codes, who: Indices, item: Floats, annotator: Floats,
+    state: State, warming: bool, probability: float, mu: Floats, gap: Floats, value: Floats,
+    cell_start: Codes, cell_pool: Codes, label_annotator: Indices, item: Floats, annotator: Floats,
     offset: Floats | None, sd_item: Floats, sd_annotator: Floats, prior_mu: Floats,
     prior_gap: Floats, prior_item: Floats, prior_annotator: Floats, annotator_pool: Codes,
     loose: Flags, first: Floats, second: Floats, mixed: Floats, factor: Floats, factors: Floats,
@@ -332,20 +336,20 @@ def _move_cutpoints(
 ) -> bool:  # fmt: skip
     n_pools, n_gaps = len(mu), len(gap)
     pool, n_free = NO_POOL, n_pools + n_gaps
-    if uniform(state) < often:
+    if uniform(state) < probability:
         pool, n_free = int(uniform(state) * n_pools), gradient.shape[1]
     free, height, centre = np.zeros((2, n_free)), np.empty(2), np.empty(n_free)
     for k in range(n_pools):
         free[0, k] = mu[k]
     for k in range(n_gaps):
         free[0, n_pools + k] = math.log(gap[k])
-    for there in range(2):  # one call in a loop is compiled only once
-        height[there] = _log_posterior(
-            value, cell_start, cell_pool, who, item, annotator, offset, sd_item, sd_annotator,
-            prior_mu, prior_gap, prior_item, prior_annotator, pool, loose, free[there], first,
-            second, mixed, factor, factors, crossed, gradient[there][:n_free], root[there],
+    for end in range(2):  # one call in a loop is compiled only once
+        height[end] = _log_posterior(
+            value, cell_start, cell_pool, label_annotator, item, annotator, offset, sd_item,
+            sd_annotator, prior_mu, prior_gap, prior_item, prior_annotator, pool, loose, free[end],
+            first, second, mixed, factor, factors, crossed, gradient[end][:n_free], root[end],
         )  # fmt: skip
-        if there == 0:
+        if end == 0:
             centre = _proposed(free[0], gradient[0][:n_free], root[0])
             for k in range(n_free):
                 free[1, k] = normal(state)
@@ -366,17 +370,17 @@ def _move_cutpoints(
         gap[k] = math.exp(free[1, n_pools + k])
     if pool == NO_POOL:
         return True
-    by = np.ones(2)
+    multiplier = np.ones(2)
     for k in range(n_pools + n_gaps, n_free):
-        by[k - n_pools - n_gaps] = math.exp(free[1, k])
-    sd_item[pool] *= by[0]
-    sd_annotator[pool] *= by[1]
+        multiplier[k - n_pools - n_gaps] = math.exp(free[1, k])
+    sd_item[pool] *= multiplier[0]
+    sd_annotator[pool] *= multiplier[1]
     for c in range(len(item)):
         if cell_pool[c] == pool:
-            item[c] *= by[0]
+            item[c] *= multiplier[0]
     for j in range(len(annotator)):
         if annotator_pool[j] == pool:
-            annotator[j] *= by[1]
+            annotator[j] *= multiplier[1]
     return True
 
 
@@ -394,46 +398,48 @@ def given_effects(
 def loose_gaps(data: Crossed, n_gaps: int) -> Flags:
     """Return whether gaps (gap) are of unused labels, or of the first or last used label.
 
-    Gap g is the width of label g + 1. If nobody gave the labels beyond the last used label, only
-    the prior limits its width.
+    Gap g is the width of label g + 1. If the labels beyond the first or last used label are unused,
+    only the prior limits the width of that label.
     """
     used = np.bincount(data.value.astype(np.int64), minlength=n_gaps + 2) > 0
     out = ~used[1:-1]
     for label in np.flatnonzero(used)[[0, -1]] if used.any() else ():
-        if 0 < label <= n_gaps:  # else it is an end
+        if 0 < label <= n_gaps:  # the first and last of all labels have no gap
             out[label - 1] = True
     return out
 
 
 def move_cutpoints(
     state: State, data: Crossed, par: Parameters, priors: Priors, warming: bool, loose: Flags,
-    boundary: BoundarySlopes, slopes: Slopes, offset: Floats | None = None, often: float = 0.5,
+    boundary: BoundarySlopes, slopes: Slopes, offset: Floats | None = None,
+    probability: float = 0.5,
 ) -> bool:  # fmt: skip
     """Draw means and all gaps that are not loose; return whether they moved.
 
-    With the probability ``often`` factors of a random pool's effects are drawn in the same step.
+    With the given ``probability``, factors of a random pool's effects are drawn in the same step.
 
-    In the warm-up every step to a higher density is accepted: a chain may start where the normal
+    In the warm-up, every step to a higher density is accepted: a chain may start where the normal
     approximation is bad at both ends of a step.
     """
     moved: bool = _move_cutpoints(
-        state, warming, often, par.mu, par.gap, *given_effects(data, par, priors, offset),
+        state, warming, probability, par.mu, par.gap, *given_effects(data, par, priors, offset),
         data.annotator_pool, loose, *boundary, *slopes,
     )  # fmt: skip
     return moved
 
 
 @inner
-def _of_gap(
-    x: float, g: int, upper: bool, concerned: bool, value: Floats, cell_start: Codes,
-    cell_pool: Codes, who: Indices, item: Floats, annotator: Floats, offset: Floats | None,
-    prior_mu: Floats, prior_gap: Floats, mu: Floats, gap: Floats, was: Floats,
+def _log_gap_density(
+    x: float, g: int, upper: bool, has_labels: bool, value: Floats, cell_start: Codes,
+    cell_pool: Codes, label_annotator: Indices, item: Floats, annotator: Floats,
+    offset: Floats | None, prior_mu: Floats, prior_gap: Floats, mu: Floats, gap: Floats,
+    was: Floats,
 ) -> float:  # fmt: skip
     """Return the log density of the logarithm of a gap; write the gap and the means.
 
-    The cutpoints below the gap (or, if not ``upper``, above it) keep their distance to the means,
-    which move with the mean of the cutpoints; ``was`` are the means, and then the gap, before the
-    move. Labels on that side are left out; ``concerned`` is whether there are other labels.
+    The cutpoints below the gap (if not ``upper``: above it) keep their distance to the means. The
+    labels there keep their probability, and are left out; ``has_labels`` is whether there are
+    others. ``was`` holds the means, and then the gap, before the move.
     """
     n_pools, n_cuts = len(mu), len(gap) + 1
     gap[g] = math.exp(x)
@@ -443,13 +449,13 @@ def _of_gap(
         mu[p] = was[p] - shift * (n_cuts - 1.0 - g) / n_cuts + (0.0 if upper else shift)
         total -= 0.5 * ((mu[p] - prior_mu[p, 0]) / prior_mu[p, 1]) ** 2
     cut = cutpoints(gap)
-    for c in range(len(item) if concerned else 0):
+    for c in range(len(item) if has_labels else 0):
         base = mu[cell_pool[c]] + item[c]
         for n in range(cell_start[c], cell_start[c + 1]):
             y = int(value[n])
             if y <= g if upper else y > g + 1:
                 continue
-            eta = base + annotator[who[n]]
+            eta = base + annotator[label_annotator[n]]
             if offset is not None:
                 eta += offset[n]
             low = -math.inf if y == 0 else cut[y - 1] - eta
@@ -458,16 +464,16 @@ def _of_gap(
     return total
 
 
-_slice_gap = slicer(_of_gap)
+_slice_gap = slicer(_log_gap_density)
 _WIDTH = 2.0
 """Width of the first slice, in the logarithm of a gap."""
 
 
 @kernel
 def _move_loose_gaps(
-    state: State, loose: Flags, value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices,
-    item: Floats, annotator: Floats, offset: Floats | None, prior_mu: Floats, prior_gap: Floats,
-    mu: Floats, gap: Floats,
+    state: State, loose: Flags, value: Floats, cell_start: Codes, cell_pool: Codes,
+    label_annotator: Indices, item: Floats, annotator: Floats, offset: Floats | None,
+    prior_mu: Floats, prior_gap: Floats, mu: Floats, gap: Floats,
 ) -> None:  # fmt: skip
     was = np.empty(len(mu) + 1)
     for g in range(len(gap)):
@@ -479,11 +485,11 @@ def _move_loose_gaps(
             below += y <= g
             own += y == g + 1
             above += y > g + 1
-        upper = above <= below  # the side with fewer labels moves
-        concerned = own + (above if upper else below) > 0
+        upper = above <= below  # cutpoints on the side with fewer labels move
+        has_labels = own + (above if upper else below) > 0
         _slice_gap(
-            state, math.log(gap[g]), _WIDTH, g, upper, concerned, value, cell_start, cell_pool,
-            who, item, annotator, offset, prior_mu, prior_gap, mu, gap, was,
+            state, math.log(gap[g]), _WIDTH, g, upper, has_labels, value, cell_start, cell_pool,
+            label_annotator, item, annotator, offset, prior_mu, prior_gap, mu, gap, was,
         )  # fmt: skip
 
 
@@ -500,14 +506,14 @@ def move_loose_gaps(
 
 @inner
 def _residual_square(
-    cell_start: Codes, cell_pool: Codes, who: Indices, latent: Floats, mu: Floats, item: Floats,
-    annotator: Floats, offset: Floats | None,
+    cell_start: Codes, cell_pool: Codes, label_annotator: Indices, latent: Floats, mu: Floats,
+    item: Floats, annotator: Floats, offset: Floats | None,
 ) -> float:  # fmt: skip
     total = 0.0
     for c in range(len(item)):
         base = mu[cell_pool[c]] + item[c]
         for n in range(cell_start[c], cell_start[c + 1]):
-            away = latent[n] - base - annotator[who[n]]
+            away = latent[n] - base - annotator[label_annotator[n]]
             if offset is not None:
                 away -= offset[n]
             total += away * away
@@ -515,15 +521,15 @@ def _residual_square(
 
 
 @inner
-def _of_stretch(
+def _log_stretch_density(
     x: float, square: float, n_labels: float, mu: Floats, sd_item: Floats, sd_annotator: Floats,
     gaps: Floats, coefficient: Floats, prior_mu: Floats, prior_item: Floats,
     prior_annotator: Floats, prior_gap: Floats, prior_coefficient: Floats,
 ) -> float:  # fmt: skip
     """Return the log density of the logarithm of a factor.
 
-    The standard deviations of effects are stretched too, so that the change of the effects' density
-    cancels their part of the Jacobian.
+    The standard deviations of effects are multiplied too, so that the change of the effects'
+    density cancels their part of the Jacobian.
     """
     factor = math.exp(x)
     total = n_labels * x - 0.5 * factor * factor * square
@@ -540,7 +546,7 @@ def _of_stretch(
     return total
 
 
-_slice_stretch = slicer(_of_stretch)
+_slice_stretch = slicer(_log_stretch_density)
 
 
 @inner
@@ -551,12 +557,14 @@ def _stretch(numbers: Floats, factor: float) -> None:
 
 @kernel
 def _move_scale(
-    state: State, cell_start: Codes, cell_pool: Codes, who: Indices, latent: Floats, mu: Floats,
-    item: Floats, annotator: Floats, offset: Floats | None, sd_item: Floats, sd_annotator: Floats,
-    gap: Floats, coefficient: Floats, prior_mu: Floats, prior_item: Floats,
+    state: State, cell_start: Codes, cell_pool: Codes, label_annotator: Indices, latent: Floats,
+    mu: Floats, item: Floats, annotator: Floats, offset: Floats | None, sd_item: Floats,
+    sd_annotator: Floats, gap: Floats, coefficient: Floats, prior_mu: Floats, prior_item: Floats,
     prior_annotator: Floats, prior_gap: Floats, prior_coefficient: Floats,
 ) -> None:  # fmt: skip
-    square = _residual_square(cell_start, cell_pool, who, latent, mu, item, annotator, offset)
+    square = _residual_square(
+        cell_start, cell_pool, label_annotator, latent, mu, item, annotator, offset
+    )
     n_labels = float(len(latent))
     stretch = _slice_stretch(
         state, 0.0, 3.0 / math.sqrt(n_labels), square, n_labels, mu, sd_item, sd_annotator, gap,
@@ -569,7 +577,7 @@ def _move_scale(
 def move_scale(
     state: State, data: Crossed, par: Parameters, priors: Priors, offset: Floats | None = None
 ) -> None:
-    """Rescale all latent parameters; the latent numbers are redrawn later."""
+    """Multiply all parameters by a random factor; the latent numbers are redrawn later."""
     _move_scale(
         state, data.cell_start, data.cell_pool, data.annotator, par.latent, par.mu, par.item,
         par.annotator, offset, par.sd_item, par.sd_annotator, par.gap, par.coefficient, priors.mu,

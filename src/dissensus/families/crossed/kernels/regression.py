@@ -1,12 +1,12 @@
 """Coefficients of covariates, drawn with one side's effects and the pools' means integrated out.
 
-Given the annotators' effects b, labels less b are normal about mu + X beta with the covariance of
-`items`: V within an item, and the residual's variance within a cell. The precision of (mu, beta) is
-the sum of X' V^-1 X over items plus the prior precision. Within a cell only the residual matters,
-and between cells only their means, so that X enters by constant sums: squares within cells, and
-products of means by design. A draw reads means of cells and of annotators, not labels.
+Given the annotators' effects b, labels less b are normal about mu + X beta, with the covariances of
+`items`: V for the cell means of an item, and the residual variance within a cell. The precision of
+(mu, beta) is the prior precision plus the sum of X' V^-1 X over items. X enters by sums that never
+change: squares within cells, and products of cell means by design. A draw reads means of cells and
+of annotators, not labels.
 
-The other half is the same with annotators in place of items.
+The other half of a sweep does the same with annotators in place of items.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Side(NamedTuple):
     """Covariates by group: cells of items, or annotators."""
 
     mean: Floats  # (group, term)
-    place: Ints  # (group): of a cell among those of its item; 0 for annotators
+    place: Ints  # (group): the cell's place in the design of its item; 0 for annotators
     owner: Ints  # (group): the item of a cell; the annotator itself
     pool: Ints  # (group)
     members: tuple[Ints, ...]  # (pool): its groups
@@ -118,7 +118,7 @@ def move_given_annotators(
     places = np.arange(size.shape[1])
     covariance[:, places, places] += noise
     covariance *= used[:, :, None] & used[:, None, :]
-    covariance[:, places, places] += ~used  # so that it can be inverted
+    covariance[:, places, places] += ~used  # makes the matrix invertible
     weight = np.linalg.inv(covariance) * (used[:, :, None] & used[:, None, :])
     laid = np.zeros((len(designs.of_item), size.shape[1]))
     laid[side.owner, side.place] = mean
@@ -131,7 +131,10 @@ def move_given_items(
     state: State, data: Crossed, labels: LabelSums, par: Parameters, priors: Priors, mean: Floats,
     within: Floats,
 ) -> None:  # fmt: skip
-    """Do the same given the items' effects; ``mean`` is (annotator)."""
+    """Draw coefficients given the items' effects, and subtract their part from the sums.
+
+    ``mean`` (annotator) and ``within`` (pool) are of labels less items' effects.
+    """
     assert data.regression is not None
     side, designs = data.regression.annotators, data.annotator_designs
     pool = designs.pool[:, 0]
@@ -172,7 +175,7 @@ def _move(
 
 @kernel
 def draw_normal(state: State, precision: Floats, linear: Floats) -> None:
-    """Replace ``linear``, precision times mean, by a draw, and ``precision`` by its factor."""
+    """Replace ``linear`` (precision times mean) by a draw, and ``precision`` by its factor."""
     n = len(linear)
     factorised(precision, n)
     forwards(precision, n, linear)

@@ -1,9 +1,9 @@
 """Exact Gibbs sampling of crossed effects; a sweep takes a few passes over the labels.
 
-- Numbers: effects of items (`items`), then of annotators (here), are integrated out in turn.
-- Ordered labels: the same for the latent numbers behind them, with cutpoints and scale moved as
-  wholes (`ordinal`).
-- Labels of two kinds: by slices along learned paths, without latent numbers (`logistic`).
+- Numbers: the sweep integrates out the effects of items (`items`), then those of annotators (here).
+- Ordered labels: the same for the latent numbers behind them. All cutpoints are moved together, and
+  so is the scale of all parameters (`ordinal`).
+- Two labels: slices along learned paths, without latent numbers (`logistic`).
 
 `docs/derivations/crossed-effects-gibbs.md` has the mathematics.
 """
@@ -60,7 +60,7 @@ SD_ANNOTATOR, SD = range(2)
 
 
 class AnnotatorSums(NamedTuple):
-    """Sums of labels less items' effects: all that the density of variances needs."""
+    """Sums of labels less items' effects, on which the density of variances depends."""
 
     mean: Floats  # (annotator)
     first: Floats  # (design): of the means of a design's annotators
@@ -74,10 +74,10 @@ class AnnotatorSums(NamedTuple):
 def annotator_room(data: Crossed) -> AnnotatorSums:
     """Allocate the sums."""
     n_pools, n = data.n_pools, len(data.annotator_designs.n_items)
-    there = data.annotator_pool[data.annotator_designs.of_item >= 0]
+    pool_of_labelled = data.annotator_pool[data.annotator_designs.of_item >= 0]
     return AnnotatorSums(
         np.zeros(len(data.annotator_pool)), np.empty(n), np.empty(n), np.empty(n_pools),
-        np.bincount(there, minlength=n_pools).astype(np.float64), np.empty(n_pools),
+        np.bincount(pool_of_labelled, minlength=n_pools).astype(np.float64), np.empty(n_pools),
         np.empty(n_pools),
     )  # fmt: skip
 
@@ -94,9 +94,9 @@ def sum_annotators(data: Crossed, labels: LabelSums, item: Floats, out: Annotato
 
 @kernel
 def _sum_annotators(
-    who: Indices, cell_start: Codes, cell_pool: Codes, annotator_pool: Codes, of_annotator: Codes,
-    n_labels: Floats, cell_sum: Floats, annotator_sum: Floats, square: Floats, item: Floats,
-    mean: Floats, first: Floats, second: Floats, within: Floats,
+    label_annotator: Indices, cell_start: Codes, cell_pool: Codes, annotator_pool: Codes,
+    of_annotator: Codes, n_labels: Floats, cell_sum: Floats, annotator_sum: Floats, square: Floats,
+    item: Floats, mean: Floats, first: Floats, second: Floats, within: Floats,
 ) -> None:  # fmt: skip
     for d in range(len(first)):
         first[d] = second[d] = 0.0
@@ -108,7 +108,7 @@ def _sum_annotators(
         start, stop = cell_start[c], cell_start[c + 1]
         within[cell_pool[c]] += item[c] * ((stop - start) * item[c] - 2.0 * cell_sum[c])
         for n in range(start, stop):
-            mean[who[n]] -= item[c]
+            mean[label_annotator[n]] -= item[c]
     for j in range(len(mean)):
         d = of_annotator[j]
         if d >= 0:
@@ -125,7 +125,7 @@ def _log_marginal(
     first: Floats, second: Floats, within: Floats, sd_annotator: Floats, sd: Floats,
     prior_mu: Floats, precision: Floats, linear: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of the labels without annotators' effects and the pools' means.
+    """Return the log density of the labels; annotators' effects and means are integrated out.
 
     Writes the posterior of the means: their precision, and the precision times the mean.
     """
@@ -233,9 +233,9 @@ def move_annotators(
     if data.regression is not None:
         move_given_items(state, data, labels, par, priors, sums.mean, sums.within)
         designs, n = data.annotator_designs.of_item, len(sums.first)
-        some = designs >= 0
-        sums.first[:] = np.bincount(designs[some], sums.mean[some], n)
-        sums.second[:] = np.bincount(designs[some], sums.mean[some] ** 2, n)
+        labelled = designs >= 0
+        sums.first[:] = np.bincount(designs[labelled], sums.mean[labelled], n)
+        sums.second[:] = np.bincount(designs[labelled], sums.mean[labelled] ** 2, n)
     _move_scales(
         state, tuning.rate, tuning.sd_annotator, tuning.sd, priors.sd_annotator, priors.sd,
         *marginal(data, sums, par, priors),
@@ -244,7 +244,7 @@ def move_annotators(
 
 
 def draw_annotators(state: State, data: Crossed, par: Parameters, sums: AnnotatorSums) -> None:
-    """Draw means and effects from what the last evaluation of the density wrote to ``sums``."""
+    """Draw means and effects, given what the last evaluation of the density wrote to ``sums``."""
     designs = data.annotator_designs
     _draw_annotators(
         state, data.annotator_pool, designs.of_item, designs.n_labels, sums.mean, sums.precision,
@@ -254,7 +254,7 @@ def draw_annotators(state: State, data: Crossed, par: Parameters, sums: Annotato
 
 GAUSSIAN, BERNOULLI, ORDINAL = "gaussian", "bernoulli", "ordinal"
 _RATE: Final = 0.05
-"""Learning rate: after twenty more sweeps, a sweep has about a third of its weight left."""
+"""Learning rate: the weight of a sweep falls to about a third in twenty more sweeps."""
 
 
 class Trace(NamedTuple):
@@ -291,7 +291,7 @@ def _keep(par: Parameters, trace: Trace, draw: int) -> None:
 def _halves(
     state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning
 ) -> tuple[LabelSums, Callable[[], None]]:
-    """Return sums over labels, and a function that uses them to update all except cutpoints."""
+    """Return sums over labels, and a function that updates all but the cutpoints given them."""
     sums, room = item_room(data)
     of_annotators = annotator_room(data)
     labels = label_sums(data, par.latent)
@@ -355,10 +355,10 @@ _SWEEPS: Final = {GAUSSIAN: _gaussian, ORDINAL: _ordinal, BERNOULLI: _bernoulli}
 
 def learned(data: Crossed, family: str, par: Parameters) -> Learned:
     """Return the adapted state of a chain before its first sweep."""
-    n_pools, some = data.n_pools, bool((par.sd_annotator > 0).any())
+    n_pools, has_annotators = data.n_pools, bool((par.sd_annotator > 0).any())
     tuning = Tuning(
         sd_item=np.full(n_pools, 0.2),
-        sd_annotator=np.full(n_pools if some else 0, 0.4),
+        sd_annotator=np.full(n_pools if has_annotators else 0, 0.4),
         sd=np.full(len(par.sd) if family == GAUSSIAN else 0, 0.1),
         correlation=np.full((n_pools, n_pools), 0.3),
         log_sd_item=np.log(par.sd_item),
@@ -366,11 +366,11 @@ def learned(data: Crossed, family: str, par: Parameters) -> Learned:
         sweep=np.array([0.0, 20.0]),
         rate=_RATE,
     )
-    small = data if family == BERNOULLI else nothing(n_pools)
+    small = data if family == BERNOULLI else empty_study(n_pools)
     return Learned(tuning, transport(small), np.zeros(n_pools + len(par.coefficient)))
 
 
-def nothing(n_pools: int) -> Crossed:
+def empty_study(n_pools: int) -> Crossed:
     """Lay out a study without labels."""
     none = np.zeros(0, dtype=np.int64)
     return crossed(np.zeros(0), none, none, none, n_items=0, annotator_pool=none, n_pools=n_pools)
@@ -380,7 +380,7 @@ def advance(
     family: str, state: State, data: Crossed, par: Parameters, priors: Priors, known: Learned,
     n: int, *, learning: bool, trace: Trace | None = None, first: int = 0,
 ) -> None:  # fmt: skip
-    """Do n sweeps, in place, and write draws into the trace from `first` on.
+    """Do n sweeps, which overwrite ``par``, and write the draws into the trace from ``first`` on.
 
     ``learning`` is true in the warm-up. For "gaussian", ``par.latent`` holds the labels.
     """

@@ -1,15 +1,16 @@
 r"""Moving standard deviations and correlations of logistic effects, and the effects with them.
 
-Given the effects, their standard deviation can hardly move; given the effects divided by it (Yu &
+Given the effects, their standard deviation can hardly move. Given the effects divided by it (Yu &
 Meng 2011), the likelihood restricts it. Here each effect moves approximately as its *posterior*
-does: with a prior N(c, k) of the effect given those of the same item in other pools, and a parabola
-gx - hx^2/2 for its likelihood (`odds`), to
+does. Let N(c, k) be the prior of an effect x, given the effects of the same item in other pools,
+and let the parabola gx - hx^2/2 approximate its log-likelihood (`odds`). A change of c and k moves
+the effect to
 
-.. math:: x' = M' + S' (x - M) / S, \quad M = (c/k + g) S^2, \quad S^2 = 1 / (1/k + h),
+.. math:: x' = M' + S' (x - M) / S, \quad M = (c/k + g) S^2, \quad S^2 = 1 / (1/k + h).
 
-and the standard deviation or correlation on which c and k depend is drawn from the exact density
-along this path. The chain is exact for all constants g and h. The better the parabola fits, the
-closer the draw is to one with all effects integrated out.
+The standard deviation or correlation on which c and k depend is drawn from the exact density along
+this path. The chain is exact for all constants g and h. The better the parabola fits, the closer
+the draw is to one with all effects integrated out.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class EffectRoom(NamedTuple):
     log_det: Floats  # (design): of its covariance
     direction: Floats  # (design, place, place): rows along which items are moved
     matrix: Floats
-    cells: Floats  # (4, place + 1): of one item, see `_gather`
+    cells: Floats  # (4, place + 1): state of one item's cells, see `logistic._gather`
     others: Floats  # (label): odds of the other side, of one item or one annotator
 
 
@@ -74,7 +75,7 @@ def effect_room(data: Crossed) -> EffectRoom:
 
 
 def directions(data: Crossed, par: Parameters, room: EffectRoom) -> None:
-    """Write, by design, the prior's precision and directions along which an item moves freely.
+    """Write, by design, the prior precision and the directions along which effects are moved.
 
     Effects of one item in several pools are correlated. Moves along the columns of a factor of
     their approximate posterior covariance, one after another, are nearly independent.
@@ -119,7 +120,7 @@ def _along_columns(
 
 
 class Transport(NamedTuple):
-    """Parabolas of both kinds of effects, and work space."""
+    """Parabolas of items' and annotators' effects, and work space."""
 
     item: Floats  # (part of a parabola, cell): see `odds`
     annotator: Floats
@@ -148,8 +149,8 @@ def _path_of_cell(
 ) -> tuple[float, float]:  # fmt: skip
     """Return a cell's approximate posterior mean and sd, given the item's other cells.
 
-    ``s`` is the logarithm of the pool's standard deviation. The corrections for s also apply where
-    a correlation is moved.
+    ``s`` is the logarithm of the pool's standard deviation. If a correlation is moved, s is
+    constant, but its corrections still apply.
     """
     pull = site[LINEAR, c]
     for other in range(first, stop):
@@ -204,14 +205,14 @@ def _follow(
 
 
 @inner
-def _of_items(
+def _log_along_items(
     x: float, p: int, q: int, prior_item: Floats, lkj: float, n_pools: Codes, pool: Codes,
-    sd_item: Floats, correlation: Floats | None, matrix: Floats, cell_start: Codes, who: Indices,
-    cell_sum: Floats, odds: Floats, n_items: Floats, of_item: Codes, item_start: Codes,
-    cell_pool: Codes, item: Floats, site: Floats, precision: Floats, log_det: Floats, rest: Floats,
-    out: Floats,
+    sd_item: Floats, correlation: Floats | None, matrix: Floats, cell_start: Codes,
+    label_annotator: Indices, cell_sum: Floats, odds: Floats, n_items: Floats, of_item: Codes,
+    item_start: Codes, cell_pool: Codes, item: Floats, site: Floats, precision: Floats,
+    log_det: Floats, rest: Floats, out: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of a correlation, or where p = q, of the log standard deviation."""
+    """Return the log density of a correlation or, if p = q, of a log standard deviation."""
     if correlation is None or p == q:
         s = x
         sd_item[p] = math.exp(s)
@@ -229,17 +230,17 @@ def _of_items(
     total += _follow(
         p, s, n_items, of_item, item_start, cell_pool, item, site, precision, log_det, rest, out
     )
-    return total + log_of_cells(p, cell_start, cell_pool, who, cell_sum, odds, out)
+    return total + log_of_cells(p, cell_start, cell_pool, label_annotator, cell_sum, odds, out)
 
 
-_slice_of_items = slicer(_of_items)
+_slice_along_items = slicer(_log_along_items)
 
 
 @kernel
 def _move_with_items(
     state: State, width: Floats, width_correlation: Floats, prior_item: Floats, lkj: float,
     n_pools: Codes, pool: Codes, sd_item: Floats, correlation: Floats | None, matrix: Floats,
-    cell_start: Codes, who: Indices, cell_sum: Floats, odds: Floats, n_items: Floats,
+    cell_start: Codes, label_annotator: Indices, cell_sum: Floats, odds: Floats, n_items: Floats,
     of_item: Codes, item_start: Codes, cell_pool: Codes, item: Floats, site: Floats,
     precision: Floats, log_det: Floats, rest: Floats, out: Floats,
 ) -> None:  # fmt: skip
@@ -255,10 +256,10 @@ def _move_with_items(
             was, wide = correlation[p, q], width_correlation[max(p, q), min(p, q)]
         effect_precisions(n_pools, pool, sd_item, correlation, matrix, precision, log_det)
         _find_rests(p, s, of_item, item_start, cell_pool, item, site, precision, rest)
-        x = _slice_of_items(
+        x = _slice_along_items(
             state, was, wide, p, q, prior_item, lkj, n_pools, pool, sd_item, correlation, matrix,
-            cell_start, who, cell_sum, odds, n_items, of_item, item_start, cell_pool, item, site,
-            precision, log_det, rest, out,
+            cell_start, label_annotator, cell_sum, odds, n_items, of_item, item_start, cell_pool,
+            item, site, precision, log_det, rest, out,
         )  # fmt: skip
         s = x if p == q else s
         for c in range(len(item)):
@@ -282,7 +283,7 @@ def move_with_items(
     state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning, known: Odds,
     room: Transport,
 ) -> None:  # fmt: skip
-    """Move standard deviations and correlations of items, and the effects with them."""
+    """Move standard deviations and correlations of items' effects, and the effects along paths."""
     _move_with_items(
         state, tuning.sd_item, tuning.correlation, *along_items(data, par, priors, known, room)
     )
@@ -299,8 +300,8 @@ def _path(s: float, j: int, site: Floats) -> tuple[float, float]:
 
 
 @inner
-def _of_annotators(
-    s: float, p: int, prior: Floats, cell_start: Codes, cell_pool: Codes, who: Indices,
+def _log_along_annotators(
+    s: float, p: int, prior: Floats, cell_start: Codes, cell_pool: Codes, label_annotator: Indices,
     annotator_pool: Codes, annotator_sum: Floats, cell: Floats, mu: Floats, annotator: Floats,
     site: Floats, rest: Floats, trial: Floats,
 ) -> float:  # fmt: skip
@@ -313,18 +314,19 @@ def _of_annotators(
             total += math.log(spread) - s - 0.5 * (x / sd) ** 2
             annotator[j] = x
     return total + log_of_annotators(
-        p, cell_start, cell_pool, who, annotator_pool, annotator_sum, cell, mu[p], annotator, trial
-    )
+        p, cell_start, cell_pool, label_annotator, annotator_pool, annotator_sum, cell, mu[p],
+        annotator, trial,
+    )  # fmt: skip
 
 
-_slice_of_annotators = slicer(_of_annotators)
+_slice_along_annotators = slicer(_log_along_annotators)
 
 
 @kernel
 def _move_with_annotators(
     state: State, width: Floats, sd_annotator: Floats, prior: Floats, cell_start: Codes,
-    cell_pool: Codes, who: Indices, annotator_pool: Codes, annotator_sum: Floats, cell: Floats,
-    mu: Floats, annotator: Floats, site: Floats, rest: Floats, trial: Floats,
+    cell_pool: Codes, label_annotator: Indices, annotator_pool: Codes, annotator_sum: Floats,
+    cell: Floats, mu: Floats, annotator: Floats, site: Floats, rest: Floats, trial: Floats,
 ) -> None:  # fmt: skip
     for p in range(len(width)):
         was = math.log(sd_annotator[p])
@@ -332,8 +334,8 @@ def _move_with_annotators(
             if annotator_pool[j] == p:
                 middle, spread = _path(was, j, site)
                 rest[j] = (annotator[j] - middle) / spread
-        s = _slice_of_annotators(
-            state, was, width[p], p, prior, cell_start, cell_pool, who, annotator_pool,
+        s = _slice_along_annotators(
+            state, was, width[p], p, prior, cell_start, cell_pool, label_annotator, annotator_pool,
             annotator_sum, cell, mu, annotator, site, rest, trial,
         )  # fmt: skip
         sd_annotator[p] = math.exp(s)
@@ -354,7 +356,7 @@ def move_with_annotators(
     state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning, known: Odds,
     room: Transport,
 ) -> None:  # fmt: skip
-    """Move standard deviations of annotators, and the effects with them."""
+    """Move standard deviations of annotators' effects, and the effects along paths."""
     _move_with_annotators(
         state, tuning.sd_annotator, par.sd_annotator, *along_annotators(data, par, priors, known,
         room),

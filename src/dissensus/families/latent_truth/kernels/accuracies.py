@@ -1,6 +1,6 @@
-"""Draws of accuracies, of how difficult items are, and of a source that systems share.
+"""Draws of accuracies, of the spread of difficulty, and of a source of answers that systems share.
 
-All accuracies are logits. If items differ in difficulty, accuracies are for a typical item and are
+Accuracies are logits. If items differ in difficulty, accuracies are for a typical item and are
 drawn by slices; otherwise most of them are Beta variates.
 """
 
@@ -79,7 +79,7 @@ def draw_beta(
 ) -> float:  # fmt: skip
     """Draw the logit of an accuracy with a Beta(a, b) prior above a bound."""
     if len(ease) == 1:
-        # The number of failures does not depend on eta, so that slices may follow.
+        # The number of failures does not depend on eta: a slice after all of them is exact too.
         for _ in range(_TRIES):
             new = log_gamma_variate(state, a + right[0]) - log_gamma_variate(state, b + wrong[0])
             if new > low:
@@ -88,7 +88,7 @@ def draw_beta(
     for q in range(len(ease)):
         hits += right[q]
         misses += wrong[q]
-    # The heavier of both tails falls like an exponential of this width.
+    # The heavier of the two tails falls like an exponential with this scale.
     width = max(1.0, 1.0 / min(a + hits, b + misses))
     return _slice_beta(state, eta, width, a, b, low, spread, ease, guess, right, wrong)
 
@@ -106,7 +106,10 @@ _slice_normal = slicer(_log_normal)
 
 @inner
 def _log_mean(mean: float, low: float, sd: float, eta: Floats) -> float:
-    """Return the log density of the logit of a uniform accuracy, given logits around it."""
+    """Return the log density of the logit of the mean accuracy, given the annotators' logits.
+
+    The prior of the mean accuracy is uniform above the bound ``low``.
+    """
     if mean <= low:
         return -math.inf
     out = log_sigmoid(mean) + log_sigmoid(-mean)
@@ -134,13 +137,13 @@ _slice_spread = slicer(_log_spread)
 
 @inner
 def draw_spread(state: State, sd: float, scale: float, mean: float, eta: Floats) -> float:
-    """Draw the standard deviation of logits around a mean, with a half-normal prior."""
+    """Draw the standard deviation of logits around a mean; its prior is half-normal."""
     return math.exp(_slice_spread(state, math.log(sd), 1.0, scale, mean, eta))
 
 
 @inner
 def _pool(counts: Floats, first: int, last: int, out: Floats) -> None:
-    """Sum the answers of some respondents over all labels, at each ease."""
+    """Sum the answers of respondents ``first`` to ``last - 1`` over all labels, at each ease."""
     for q in range(len(out)):
         out[q] = 0.0
         for r in range(first, last):
@@ -153,7 +156,7 @@ def draw_own_skills(
     state: State, n: int, scale: float, ease: Floats, skill: Floats, number: Floats,
     right: Floats, wrong: Floats,
 ) -> None:  # fmt: skip
-    """Draw the accuracy of each annotator, and their normal population."""
+    """Draw the accuracy of each annotator, and the mean and spread of their normal population."""
     n_labels = skill.shape[1]
     eta, hits, misses = np.empty(n), np.empty(len(ease)), np.empty(len(ease))
     low = lowest(n_labels)
@@ -175,7 +178,7 @@ def draw_common_skill(
     state: State, n: int, ease: Floats, skill: Floats, number: Floats, right: Floats,
     wrong: Floats,
 ) -> None:  # fmt: skip
-    """Draw the one accuracy of all annotators."""
+    """Draw the accuracy that all annotators share."""
     hits, misses = np.empty(len(ease)), np.empty(len(ease))
     _pool(right, 0, n, hits)
     _pool(wrong, 0, n, misses)
@@ -212,7 +215,10 @@ def _log_source(
     logit: float, place: int, votes: Votes, first_system: int, ease: Floats, par: Parameters,
     log_weight: Floats, log_response: Floats, weight: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of one number, which is uniform a priori, states summed out."""
+    """Return the log density of a number of the source, with the states of items summed out.
+
+    The number is the logit of a probability that is uniform a priori.
+    """
     par.number[place] = logit
     fill_own(
         par.log_prevalence, par.skill, par.slope, par.log_error, par.number[DIFFICULTY], ease,
@@ -237,10 +243,10 @@ def draw_related(
     state: State, votes: Votes, first_system: int, ease: Floats, par: Parameters,
     log_weight: Floats, log_response: Floats,
 ) -> None:  # fmt: skip
-    """Draw the source's two numbers, with the states of items summed out.
+    """Draw the source's accuracy and how often systems take its answer, states summed out.
 
-    Given the states, they hardly move if systems seldom give the source's answer: the answers that
-    were last drawn for the source then determine them.
+    Given the states, these two hardly move if systems seldom give the source's answer: the drawn
+    answers of the source then determine them.
     """
     weight = np.empty(len(log_weight))
     for place in range(SHARED, SOURCE + 1):
@@ -255,7 +261,7 @@ def draw_source(
     state: State, n_labels: int, ease: Floats, number: Floats, right: Floats, wrong: Floats,
     shared: Floats,
 ) -> None:  # fmt: skip
-    """Draw the source's two numbers, given the states and which answers were the source's."""
+    """Draw the same two numbers, given the states and which answers were the source's."""
     number[SOURCE] = draw_beta(
         state, number[SOURCE], 1.0, 1.0, -math.inf, number[DIFFICULTY], ease, lowest(n_labels),
         right, wrong,
@@ -281,7 +287,7 @@ class Hits(NamedTuple):
 def _hits(
     first: int, last: int, rows: bool, skill: Floats, slope: Floats, right: Floats, wrong: Floats
 ) -> Hits:
-    """Collect the answers of some respondents; an empty last row is for the source's answers."""
+    """Collect answers of respondents ``first`` to ``last - 1``; add an empty row for the source."""
     n_labels, n_ease = right.shape[1:]
     n_rows = n_labels if rows else 1
     n = (last - first) * n_rows + 1
@@ -333,7 +339,7 @@ def draw_difficulty(
     state: State, last: int, rows: bool, scale: float, ease: Floats, skill: Floats, slope: Floats,
     number: Floats, right: Floats, wrong: Floats, source_right: Floats, source_wrong: Floats,
 ) -> None:  # fmt: skip
-    """Draw the spread of difficulties, given the answers of respondents before ``last``.
+    """Draw the spread of difficulty, given the answers of respondents before ``last``.
 
     If these are all respondents, the source's answers are evidence too.
     """
@@ -358,7 +364,7 @@ def draw_slopes(
         slope[r] = math.exp(_slice_slope(state, log_slope, 0.5, sd, number[DIFFICULTY], ease, hits))
 
 
-# Stored parts of a draw: accuracies, confusion matrices, shares correct.
+# Stored parts of a draw: accuracies, confusion matrices, shares of correct answers.
 
 
 @inner

@@ -18,8 +18,8 @@ NONE, COMPLETE, HIERARCHICAL = 0, 1, 2
 MEAN, SPREAD, DECAY, CONCENTRATION, DIFFICULTY, SHARED, SOURCE = range(7)
 """Places in `Parameters.number`."""
 _FIFTHS = 5
-"""Number of points that represent the normal distribution of difficulties. Eleven points make no
-difference that a thousand items could show."""
+"""Number of points that represent the normal distribution of difficulty. With eleven points, the
+results of a thousand items do not differ noticeably."""
 
 
 class Form(NamedTuple):
@@ -34,7 +34,7 @@ class Form(NamedTuple):
     first_system: int
     evidence: int  # The first respondent that is not evidence; ``n_respondents`` if all are
     rows: int  # 1 if each respondent has a confusion matrix, 0 if it has one accuracy
-    own_accuracy: int
+    own_accuracy: int  # 1 if each annotator has its own accuracy, without confusion matrices
     errors: int
     ordered: int  # 1 if unequal errors are drawn around graded ones
     difficulty: int
@@ -80,7 +80,7 @@ class Regression(NamedTuple):
     """Covariates of annotators, and directions in which coefficients are independent.
 
     Coefficients are ``centre`` + ``basis`` @ g. The elements of g are standard normal a priori.
-    Given the annotators' levels they are independent too, as the rows of ``along`` are orthogonal.
+    They are also independent given the annotators' levels, as the rows of ``along`` are orthogonal.
     """
 
     value: Floats  # (annotator, term)
@@ -99,14 +99,14 @@ def regression(value: Floats, prior: Floats) -> Regression:
 
 
 def fifths() -> Floats:
-    """Return how easy items are: means of the fifths of a normal distribution, of variance 1."""
+    """Return the ease of items: means of the fifths of a normal distribution, with variance 1."""
     edges = stats.norm.ppf(np.linspace(0, 1, _FIFTHS + 1))
     means = -np.diff(stats.norm.pdf(edges)) * _FIFTHS
     return np.asarray(means / means.std())
 
 
 def blank(form: Form) -> Parameters:
-    """Return parameters with all accuracies for a typical item 1/2, and equal errors."""
+    """Return parameters with accuracies of 1/2 for a typical item, and equal errors."""
     n, respondents = form.n_labels, form.n_respondents
     error = np.full((respondents, n, n), -np.log(max(n - 1, 1)))
     error[:, np.arange(n), np.arange(n)] = -np.inf

@@ -1,4 +1,4 @@
-"""Distributions of wrong labels: equal, decaying with distance, or specific to a respondent."""
+"""Distributions of wrong labels: equal, decaying with distance, or of each respondent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dissensus.kernels.special import log_rising
 from dissensus.kernels.types import Floats
 
 LEAST = 1e-300
-"""Smallest shape of a Dirichlet distribution that has a gamma function."""
+"""Smallest shape of a Dirichlet distribution whose gamma function is finite."""
 
 
 @inner
@@ -53,7 +53,7 @@ _slice_decay = slicer(_log_decay)
 
 @inner
 def log_errors(weight: float, base: Floats, error: Floats) -> float:
-    """Return the log-likelihood of a respondent's errors for a label, their row summed out.
+    """Return the log-likelihood of a respondent's errors for a label; the row is integrated out.
 
     The row has a Dirichlet prior of shape ``weight * exp(base)``.
     """
@@ -70,7 +70,7 @@ def log_errors(weight: float, base: Floats, error: Floats) -> float:
 
 @inner
 def _log_unequal(concentration: float, base: Floats, error: Floats) -> float:
-    """Return the log-likelihood of errors (respondent, label, response), rows summed out."""
+    """Return the log-likelihood of errors (respondent, label, response), rows integrated out."""
     out = 0.0
     for r in range(len(error)):
         for z in range(len(base)):
@@ -124,7 +124,7 @@ def draw_decay(
 def draw_unequal_decay(
     state: State, sd: float, error: Floats, source: Floats, number: Floats, log_base: Floats
 ) -> None:
-    """Draw the decay of the errors around which each respondent's errors are drawn."""
+    """Draw the decay of the distribution around which the respondents' distributions vary."""
     number[DECAY] = _slice_unequal_decay(
         state, number[DECAY], 0.5, sd, number[CONCENTRATION], source, error, log_base
     )
@@ -147,7 +147,7 @@ def draw_error_rows(
     state: State, first: int, last: int, number: Floats, log_base: Floats, error: Floats,
     log_error: Floats,
 ) -> None:  # fmt: skip
-    """Draw a distribution of wrong labels for each of some respondents."""
+    """Draw the distributions of wrong labels of respondents ``first`` to ``last - 1``."""
     n = len(log_base)
     shape = np.empty(n)
     for r in range(first, last):

@@ -1,10 +1,10 @@
 """Confusion matrices: rows of annotators and systems, and the population of annotators.
 
-A row consists of the logit of being right when its label is true (``skill``) and the distribution
+A row consists of the logit of being right if its label is true (``skill``), and the distribution
 of errors (``log_error``). Under a Dirichlet prior the two are independent, so that difficulty and
-an annotator's level change the logit only. Parameters that rows share are drawn with the rows
-summed out if this has a closed form: errors always, accuracies if all items are equally difficult
-(``collapsed``).
+an annotator's level can change the logit only. Parameters that rows share are drawn with parts of
+the rows integrated out: the errors always, the accuracies if all items are equally difficult
+(``collapsed``). Otherwise this has no closed form.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _largest(values: Floats) -> float:
 
 @inner
 def _sum_but(row: Floats, z: int) -> float:
-    """Add up a row without one place."""
+    """Return the sum of a row without place z."""
     out = 0.0
     for y in range(len(row)):
         out += 0.0 if y == z else row[y]
@@ -67,8 +67,8 @@ def _sum_but(row: Floats, z: int) -> float:
 class Answers(NamedTuple):
     """Answers of annotators by true label, summed over difficulties."""
 
-    collapsed: bool  # Whether accuracies are summed out
-    skill: Floats  # Logits of accuracies, used unless summed out (label, annotator)
+    collapsed: bool  # Whether accuracies are integrated out
+    skill: Floats  # Logits of accuracies, used unless integrated out (label, annotator)
     right: Floats  # (label, annotator)
     wrong: Floats
     error: Floats  # Wrong answers (label, annotator, response)
@@ -98,7 +98,7 @@ def _answers_by_label(
 def _log_right(
     a: float, b: float, collapsed: bool, skill: float, right: float, wrong: float
 ) -> float:
-    """Return the log density of an accuracy under Beta(a, b), or of answers if it is summed out."""
+    """Return the log density of an accuracy under Beta(a, b) or, if collapsed, of the answers."""
     if collapsed:
         return log_rising(a, right) + log_rising(b, wrong) - log_rising(a + b, right + wrong)
     out = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
@@ -150,7 +150,7 @@ def _log_answers(
     return out
 
 
-# The population: its matrix, the similarity of annotators, and each annotator's accuracy factor.
+# The population: its matrix, the similarity of annotators, and the level of each annotator.
 
 
 @inner
@@ -185,7 +185,7 @@ _slice_odds = slicer(_log_odds)
 
 
 @inner
-def _log_level_of_one(
+def _log_annotator_level(
     level: float, mean: float, sd: float, odds: Floats, alike: Floats, answers: Answers, r: int
 ) -> float:
     """Return the log density of the difference of an annotator's logits from the population's."""
@@ -193,7 +193,7 @@ def _log_level_of_one(
     return prior + _log_person(level, odds, alike, answers, r)
 
 
-_slice_level_of_one = slicer(_log_level_of_one)
+_slice_annotator_level = slicer(_log_annotator_level)
 
 
 @inner
@@ -201,7 +201,7 @@ def _log_unit(
     log_sd: float, scale: float, mean: Floats, unit: Floats, odds: Floats, alike: Floats,
     answers: Answers,
 ) -> float:  # fmt: skip
-    """Return the log density of the spread, given the deviations of levels divided by it."""
+    """Return the log density of the spread, given the levels' deviations divided by the spread."""
     sd = math.exp(log_sd)
     if sd < _NO_SPREAD:
         return -math.inf
@@ -219,10 +219,10 @@ def _log_shift(
     shift: float, sd: float, rest: Floats, odds: Floats, alike: Floats, rows: Floats,
     error: Floats, errors: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density with all of the population's logits raised, and all levels lowered.
+    """Return the log density if the population's logits are raised and all levels are lowered.
 
-    Accuracies and right answers stay as they are. What changes is the prior of the population and
-    of levels, and the concentration of errors.
+    The annotators' logits stay the same. The priors of the population and of levels change, and so
+    does the concentration of errors.
     """
     out = 0.0
     for r in range(len(rest)):
@@ -248,7 +248,7 @@ def draw_population(
 ) -> None:  # fmt: skip
     """Draw the population's rows, the similarity of annotators, and the level of each annotator.
 
-    ``mean`` is how far covariates raise the logits of each annotator.
+    ``mean`` is by how much covariates raise the logits of each annotator.
     """
     n_labels = len(alike)
     answers = _answers_by_label(n, n_labels, collapsed, skill, right, wrong, error)
@@ -265,14 +265,14 @@ def draw_population(
             state, rows[z], alike_prior, level, alike, answers, z, odds[z], errors[z]
         )
     for r in range(n):
-        level[r] = _slice_level_of_one(
+        level[r] = _slice_annotator_level(
             state, level[r], 1.0, mean[r], number[SPREAD], odds, alike, answers, r
         )
         rest[r] = level[r] - mean[r]
     _draw_shift(state, number[SPREAD], rows, alike, answers.error, rest, odds, errors)
     sd = draw_spread(state, number[SPREAD], scale, 0.0, rest)
-    # The spread is drawn again given levels divided by it (Yu & Meng 2011): given levels it hardly
-    # moves if many annotators are alike, and given these ratios if annotators differ.
+    # The spread is drawn again, given the levels divided by it (Yu & Meng 2011). Given levels it
+    # hardly moves if many annotators are alike; given these ratios, if annotators differ.
     unit = np.empty(n)
     for r in range(n):
         unit[r] = rest[r] / sd
@@ -293,8 +293,8 @@ def _draw_label(
 ) -> float:  # fmt: skip
     """Draw the population's row for a label, and the annotators' similarity; return the logit.
 
-    Given the number of tables of each count (Teh et al. 2006), the population's errors have a
-    closed form. ``alike`` has a closed form too, but given tables it hardly moves.
+    Given the numbers of tables (Teh et al. 2006) of all counts, the population's errors have a
+    Dirichlet posterior. ``alike`` is drawn without tables, given which it would hardly move.
     """
     log_alike = _slice_alike(
         state, math.log(alike[z]), 0.5, alike_prior, odds, level, answers, z, errors
@@ -332,8 +332,8 @@ def _draw_tables(
 def _draw_below(state: State, shape: Floats, z: int, high: float, out: Floats) -> None:
     """Draw errors until none is above ``high``; after 50 failures leave ``out`` as it is.
 
-    The number of failures does not depend on the present ``out``, so that giving up leaves the
-    posterior unchanged.
+    The number of failures does not depend on the previous ``out``, so that giving up keeps the
+    chain exact.
     """
     new = np.empty(len(shape))
     for _ in range(_TRIES):
@@ -387,15 +387,15 @@ def draw_coefficients(
     """Draw coefficients given levels, and again given the levels' deviations from the regression.
 
     The first draw hardly moves them if annotators are alike, the second if each annotator has many
-    labels. ``along`` (direction, annotator) is of `Regression`; ``at`` (direction) becomes its g.
-    ``rest`` is ``level`` less the regression with the prior means, and becomes the deviations.
+    labels. ``along`` (direction, annotator) is of `Regression`; its g is written to ``at``.
+    ``rest`` is ``level`` less the regression with the prior means; deviations are written to it.
     """
     n, n_labels = len(level), len(alike)
     answers = _answers_by_label(n, n_labels, collapsed, skill, right, wrong, error)
     odds, variance = np.empty(n_labels), number[SPREAD] ** 2
     for z in range(n_labels):
         odds[z] = row_odds(log_population[z], z)
-    for k in range(len(at)):  # one by one is a joint draw: directions are orthogonal
+    for k in range(len(at)):  # a joint draw, as the directions are orthogonal
         weight, fitted = variance, 0.0
         for r in range(n):
             weight += along[k, r] ** 2
@@ -418,9 +418,10 @@ def draw_row(
     state: State, skill: float, spread: float, ease: Floats, right: Floats, wrong: Floats,
     error: Floats, z: int, shape: Floats, less: float, named: bool, log_error: Floats,
 ) -> float:  # fmt: skip
-    """Draw a row and return its logit; a named row has its own label most often.
+    """Draw a row and return its logit; if ``named``, its own label has the largest probability.
 
-    ``shape`` is the Dirichlet prior; ``less`` is the Beta parameter of being wrong.
+    ``shape`` is the Dirichlet prior of the errors, and the prior of the accuracy is
+    Beta(``shape[z]``, ``less``).
     """
     low = _largest(log_error) if named else -math.inf
     guess = lowest(len(shape))
@@ -439,7 +440,7 @@ def draw_annotators(
     log_error: Floats, slope: Floats, number: Floats, log_population: Floats, alike: Floats,
     level: Floats, right: Floats, wrong: Floats, error: Floats,
 ) -> None:  # fmt: skip
-    """Draw annotators' rows: around the population's rows if pooled, else from the prior."""
+    """Draw annotators' rows, with a prior around the population's rows if pooled, else ``rows``."""
     n_labels = len(alike)
     shape = np.empty(n_labels)
     for r in range(n):
@@ -462,7 +463,7 @@ def _population_shape(
 ) -> float:
     """Write the Dirichlet shape of an annotator's row; return the Beta parameter of being wrong.
 
-    This parameter is not the sum of the errors' shapes, which do not depend on the level.
+    This parameter depends on the level; the errors' shapes do not, so that their sum differs.
     """
     odds = row_odds(log_population, z) + level
     for y in range(len(out)):
@@ -499,7 +500,7 @@ def draw_systems(
     log_error: Floats, slope: Floats, number: Floats, level: Floats, right: Floats, wrong: Floats,
     error: Floats,
 ) -> None:  # fmt: skip
-    """Draw each system's level, and its rows around the symmetric matrix of that accuracy."""
+    """Draw each system's level, and its rows, whose prior mean is the matrix with equal errors."""
     n = skill.shape[1]
     shape, hits, misses = np.empty(n), np.empty(n), np.empty(n)
     for r in range(first_system, len(skill)):

@@ -1,9 +1,9 @@
 """States of items: their probabilities given all parameters, draws of them, and counts.
 
-A *state* of an item is its true label, its ease, and, if systems are related, the answer of the
-source that they share. Given the state, all answers are independent: labels depend on one
-table of log-probabilities (respondent, response, state). The state with true label z, ease q and
-source's answer f has the number ``(f * len(ease) + q) * n_labels + z``.
+The *state* of an item is its true label, its ease and, if systems are related, the answer of the
+source that they share. Given the state, all answers are independent: one table has their
+log-probabilities (respondent, response, state). The state with true label z, ease q and source's
+answer f has the number ``(f * len(ease) + q) * n_labels + z``.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ def lowest(n_labels: int) -> float:
 
 @inner
 def above_guessing(eta: float, guess: float) -> float:
-    """Return the logarithm of the odds beyond those of a guess; -inf if there are none."""
+    """Return the logarithm of the odds beyond those of guessing; -inf if there are none."""
     return eta + math.log(-math.expm1(guess - eta)) if eta > guess else -math.inf
 
 
 @inner
 def eased(eta: float, above: float, ease: float, guess: float) -> float:
-    """Return the logit of being right about an item that is easier than a typical one.
+    """Return the logit of being right about an item of this ease.
 
-    ``eta`` is the logit for a typical item, ``above`` is from `above_guessing`. The odds beyond a
-    guess are multiplied by exp(``ease``).
+    ``eta`` is the logit for a typical item, ``above`` is from `above_guessing`. The odds beyond
+    those of guessing are multiplied by exp(``ease``).
     """
     if ease == 0.0 or above == -math.inf:
         return eta
@@ -109,7 +109,7 @@ def weigh(
     votes: Votes, evidence: int, log_weight: Floats, log_response: Floats, p: int, known: int,
     n_labels: int, weight: Floats,
 ) -> float:  # fmt: skip
-    """Write the weights of a pattern's states divided by the largest; return its logarithm.
+    """Write the weights of a pattern's states, relative to the largest; return its logarithm.
 
     States whose true label differs from the known label have weight 0.
     """
@@ -146,9 +146,10 @@ def draw_states(
 ) -> float:  # fmt: skip
     """Draw the state of every item, and count labels and items by state.
 
-    Writes the number of labels (respondent, response, state) and of items (state), the probability
-    that each label is true, given the labels but no known truth (pattern, label), and, unless it is
-    empty, the mean ease of an item (pattern). Returns the log-likelihood, states summed out.
+    Writes numbers of labels (respondent, response, state) and of items (state), and the probability
+    that each label is true, given the labels but not the known truths (pattern, label). Unless
+    ``mean_ease`` is empty, writes the mean ease of items (pattern). Returns the log-likelihood,
+    with states summed out.
     """
     count[:] = 0.0
     size[:] = 0.0
@@ -187,7 +188,7 @@ def draw_states(
 def pattern_log_likelihood(
     votes: Votes, log_weight: Floats, log_response: Floats, out: Floats
 ) -> None:
-    """Write the log-likelihood of an item of each pattern, states summed out."""
+    """Write the log-likelihood of an item of each pattern, with states summed out."""
     weight = np.empty(len(log_weight))
     for p in range(len(votes.n_items)):
         high = weigh(
@@ -299,7 +300,7 @@ def sort_source(
     state: State, log_response: Floats, number: Floats, first_system: int, raw: Floats,
     size: Floats, right: Floats, wrong: Floats, error: Floats, shared: Floats, taken: Floats,
 ) -> None:  # fmt: skip
-    """Draw which answers of the systems were taken from the source, and count its right answers."""
+    """Draw which answers systems took from the source; count right and wrong answers of it."""
     n, n_ease, n_states = len(error), len(right), len(size)
     taken[:] = 0.0
     shared[:] = 0.0

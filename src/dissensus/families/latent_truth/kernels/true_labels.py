@@ -1,8 +1,8 @@
 """True labels of items, if the errors of an item's annotators are correlated.
 
 A model of a latent truth explains annotations by the label behind them. Annotators who are misled
-by the same thing give the same wrong label, which seems certain if errors count as independent.
-The information of n labels whose errors have the correlation r is that of
+in the same way give the same wrong label, and a model of independent errors is almost certain of
+it. n labels whose errors have the correlation r are as informative as
 
     m = n / (1 + (n - 1) r)
 
@@ -13,8 +13,8 @@ addition to the labels:
     p(z | labels, s)  ~  p(z | labels)^(m / n) e^(w [z = s]).
 
 On items that only systems labelled, a system is assumed to be right as often as on labelled items
-with the same answer and a similar share of other systems that gave it. Annotators are assumed to be
-right there as often as on labelled items with a similar agreement of systems.
+with the same answer and a similar share of other systems that gave it. On these items, annotators
+are assumed to be right as often as on labelled items with a similar agreement of systems.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from dissensus.kernels.votes import Votes
 LEAST: Final = 1e-12
 """Probabilities of true labels stay this far from 0 and 1."""
 _SWEEPS: Final = 3
-"""Steps between two draws that are kept."""
+"""Number of steps between two draws that are stored."""
 _LABELS: Final = 4.0
 """Weight, in labels, of the prior that an annotator is as accurate as all annotators together."""
 GROUPS: Final = 4
-"""Groups of items, by the share of other systems that gave a system's answer."""
+"""Number of groups of items, by the share of other systems that gave a system's answer."""
 _OF_GROUPS: Final = 2.0
 _OF_ANSWERS: Final = 4.0
 """Weights, in items, of the priors that a system is right as often in one group as in all, and with
@@ -53,8 +53,8 @@ class Answers(NamedTuple):
 
     start: Ints  # Where the cells of each system begin (system + 1)
     pattern: Ints  # (cell)
-    label: Ints  # (cell): past the last label for an answer that is never true
-    group: Ints  # (cell): how many other systems gave this answer (`agreement_groups`)
+    label: Ints  # (cell): the number of labels for an answer that is never true
+    group: Ints  # (cell): by the share of other systems that gave this answer: `agreement_groups`
     labelled: Ints  # (cell): 1 if annotators labelled the items, else 0
     n_items: Ints  # (cell)
 
@@ -78,7 +78,7 @@ class Prior(NamedTuple):
     of its uniform part, the standard deviation of its normal part, and the largest w0."""
 
 
-class Beyond(NamedTuple):
+class ChainState(NamedTuple):
     """State of the chain; each draw overwrites it."""
 
     correlation: Floats  # Standard normal (1)
@@ -93,9 +93,9 @@ class Beyond(NamedTuple):
     of `Difficulty` (2, 1 + group)."""
 
 
-def room(n_patterns: int, n_labels: int, n_systems: int) -> Beyond:
-    """Return the first state of a chain."""
-    return Beyond(
+def room(n_patterns: int, n_labels: int, n_systems: int) -> ChainState:
+    """Return the initial state of a chain."""
+    return ChainState(
         correlation=np.zeros(1), independent=np.ones(n_systems), weight=np.zeros((n_systems, 2)),
         truth=np.empty((n_patterns, n_labels)), elsewhere=np.full((n_systems, 1 + GROUPS), 0.5),
         people=np.full((2, 2 + GROUPS), 0.5),
@@ -105,7 +105,7 @@ def room(n_patterns: int, n_labels: int, n_systems: int) -> Beyond:
 def answers(pattern: Ints, codes: Ints, missing: int, n_given: Floats, n_labels: int) -> Answers:
     """Lay out systems' answers (item, system), given the number of labels (pattern).
 
-    ``missing`` is the code of no answer. All cells are in one group if every item has labels.
+    ``missing`` is the code for no answer. If every item has labels, all cells are in one group.
     """
     parts, start = [np.empty((5, 0), dtype=np.int64)], [0]
     labelled = (n_given[pattern] > 0).astype(np.int64)
@@ -272,9 +272,10 @@ def draw_right(
     """Draw the true labels, and each respondent's accuracy by its number of true labels.
 
     Accuracies have a Beta prior around the share of all labels that are true. Returns the share of
-    items whose true label is the majority label, which is hypothetical for items without labels. If
-    there are such items, shares right by group of items (`_draw_means`, with the state ``mean``)
-    show how much easier all items are than the items of each respondent.
+    items whose true label is the majority label; for items without labels, it is the label that a
+    majority would give. If there are such items, accuracies are corrected for the difference
+    between all items and the items of each respondent. The correction compares the shares of right
+    labels in groups of items (`_draw_means`, with the state ``mean``).
     """
     n, n_groups = truth.shape[1], len(items.share)
     right, total = np.zeros((n_respondents, n_groups)), np.zeros((n_respondents, n_groups))
@@ -314,22 +315,22 @@ def draw_right(
                     hits[1, g] += drawn[z] / tied
     prior = _LABELS * right.sum() / total.sum()
     for r in range(n_respondents):
-        got, all_of = right[r].sum(), total[r].sum()
-        out[r] = _draw_share(state, got + prior, all_of - got + _LABELS - prior)
+        n_right, n_total = right[r].sum(), total[r].sum()
+        out[r] = _draw_share(state, n_right + prior, n_total - n_right + _LABELS - prior)
     leading, whole = hits[1].sum(), seen[1].sum()
     if items.unlabelled.sum() == 0:
         return leading / whole
-    # Errors of an item's labels are correlated: they count as one label.
+    # Errors of an item's labels are correlated: all labels of an item count as one.
     hits = np.floor(hits + uniform(state))
     for k in range(2):
         for _ in range(_SWEEPS):
             _draw_means(state, hits[k], seen[k] - hits[k], mean[k])
-    easy = mean[0, 1:]
-    everywhere = (items.share * easy).sum()
+    group_share = mean[0, 1:]
+    mean_all = (items.share * group_share).sum()
     for r in range(n_respondents):
         if total[r].sum() > 0.0:
-            there = (total[r] * easy).sum() / total[r].sum()
-            out[r] = _share_of(_logit(out[r]) + (_logit(everywhere) - _logit(there)))
+            mean_own = (total[r] * group_share).sum() / total[r].sum()
+            out[r] = _share_of(_logit(out[r]) + (_logit(mean_all) - _logit(mean_own)))
     for g in range(n_groups):
         leading += binomial(state, items.unlabelled[g], mean[1, 1 + g])
         whole += items.unlabelled[g]
@@ -385,7 +386,7 @@ def _log_independent(
 ) -> float:  # fmt: skip
     """Return the log density of the logit of a system's accuracy, if it errs independently.
 
-    The prior of the accuracy is uniform. Known labels are also evidence through w.
+    The prior of the accuracy is uniform. Known labels are also evidence about the weight w.
     """
     yes, no = log_sigmoid(logit), log_sigmoid(-logit)
     others = math.log(max(truth.shape[1] - 1.0, 1.0))
@@ -418,7 +419,7 @@ def _draw_hits(state: State, votes: Votes, answers: Answers, c: int, share: floa
 
 @inner
 def _draw_means(state: State, yes: Floats, no: Floats, mean: Floats) -> None:
-    """Draw the shares of groups, given numbers of right and wrong, and the mean of these shares.
+    """Draw the shares of groups, given numbers of right and wrong answers, and their mean.
 
     Given numbers of `tables`, both have Beta posteriors (Teh et al. 2006, section 5.3).
     """
@@ -437,8 +438,8 @@ def _draw_elsewhere(
     """Draw how often a system is right (group, answer) on items that annotators did not label.
 
     ``right`` and ``total`` (group, answer) count the other items. The share of a group and answer
-    has a Beta prior around the group's share, which has a Beta prior around the share of all items,
-    which is uniform. ``mean`` (all items, each group) is the state of the chain.
+    has a Beta prior around the group's share. This has a Beta prior around the share of all items,
+    whose prior is uniform. ``mean`` (all items, then each group) is the state of the chain.
     """
     n_answers = right.shape[1]
     yes, no = np.empty(GROUPS), np.empty(GROUPS)
@@ -466,8 +467,8 @@ def judge(
 ) -> None:  # fmt: skip
     """Draw the accuracies of systems, on these items and on similar items, and their weights.
 
-    ``variance`` is the mean over items of p (1 - p), with the probability p that an answer is
-    right.
+    ``variance`` is the mean over items of p (1 - p), where p is the probability that the system's
+    answer is right.
     """
     n_labels = truth.shape[1]
     shape = (GROUPS, n_labels)

@@ -51,26 +51,26 @@ from dissensus.kernels.vectors import exp
 
 @inner
 def _predict_item(
-    x: Floats, n: int, one_of: Ints, two_of: Ints, table: Floats, rows: Floats, first_cell: int,
+    x: Floats, n: int, left: Ints, right: Ints, table: Floats, rows: Floats, first_cell: int,
     ties: bool,
 ) -> None:  # fmt: skip
     """Write eta and the tendency to ties of each of the prompt's votes."""
     more = x[n - 1] if ties else 0.0
-    for t in range(len(one_of)):
-        gap = table[GAP, t] + x[one_of[t] - first_cell] - x[two_of[t] - first_cell]
+    for t in range(len(left)):
+        gap = table[GAP, t] + x[left[t] - first_cell] - x[right[t] - first_cell]
         rows[ETA, t] = table[G, t] * gap + table[ADVANTAGE, t]
         rows[TIED, t] = table[TENDENCY, t] + more
 
 
 @inner
 def _slopes_of_item(
-    x: Floats, n: int, matrix: Floats, slope: Floats, one_of: Ints, two_of: Ints, said: Floats,
+    x: Floats, n: int, matrix: Floats, slope: Floats, left: Ints, right: Ints, winner: Floats,
     weight: Floats, table: Floats, rows: Floats, first_cell: int, precision: float, of_tie: float,
 ) -> None:  # fmt: skip
     """Write the curvature and the slope of the log density of one prompt's numbers.
 
-    Arrays hold the prompt's votes; ``said`` and ``weight`` continue with later votes. ``of_tie`` is
-    a precision, or 0 without ties.
+    Arrays hold the prompt's votes. ``winner`` (1 left, 0 tie, -1 right) and ``weight`` continue
+    with later votes. ``of_tie`` is the precision of the tendency to ties, or 0 without ties.
     """
     for j in range(n):
         for k in range(j):
@@ -80,27 +80,27 @@ def _slopes_of_item(
     tie = n - 1
     if of_tie > 0.0:
         matrix[tie, tie], slope[tie] = of_tie, -of_tie * x[tie]
-    _predict_item(x, n, one_of, two_of, table, rows, first_cell, of_tie > 0.0)
-    write_slopes(len(one_of), rows, said, weight)
-    for t in range(len(one_of)):
-        one, two, g = one_of[t] - first_cell, two_of[t] - first_cell, table[G, t]
+    _predict_item(x, n, left, right, table, rows, first_cell, of_tie > 0.0)
+    write_slopes(len(left), rows, winner, weight)
+    for t in range(len(left)):
+        left_cell, right_cell, g = left[t] - first_cell, right[t] - first_cell, table[G, t]
         first, info = g * rows[FIRST, t], g * g * rows[SECOND, t]
-        slope[one] += first
-        slope[two] -= first
-        matrix[one, one] += info
-        matrix[two, two] += info
-        matrix[max(one, two), min(one, two)] -= info
+        slope[left_cell] += first
+        slope[right_cell] -= first
+        matrix[left_cell, left_cell] += info
+        matrix[right_cell, right_cell] += info
+        matrix[max(left_cell, right_cell), min(left_cell, right_cell)] -= info
         if of_tie > 0.0:
             cross = g * rows[CROSS, t]
             slope[tie] += rows[FIRST_TIED, t]
             matrix[tie, tie] += rows[SECOND_TIED, t]
-            matrix[tie, one] += cross
-            matrix[tie, two] -= cross
+            matrix[tie, left_cell] += cross
+            matrix[tie, right_cell] -= cross
 
 
 @inner
 def _log_density_of_item(
-    x: Floats, n: int, one_of: Ints, two_of: Ints, said: Floats, weight: Floats, table: Floats,
+    x: Floats, n: int, left: Ints, right: Ints, winner: Floats, weight: Floats, table: Floats,
     rows: Floats, first_cell: int, precision: float, of_tie: float,
 ) -> float:  # fmt: skip
     total = 0.0
@@ -108,8 +108,8 @@ def _log_density_of_item(
         total -= 0.5 * precision * x[j] * x[j]
     if of_tie > 0.0:
         total += 0.5 * (precision - of_tie) * x[n - 1] * x[n - 1]
-    _predict_item(x, n, one_of, two_of, table, rows, first_cell, of_tie > 0.0)
-    return total + log_votes(len(one_of), rows, said, weight)
+    _predict_item(x, n, left, right, table, rows, first_cell, of_tie > 0.0)
+    return total + log_votes(len(left), rows, winner, weight)
 
 
 _move_item = mover(_slopes_of_item, _log_density_of_item)
@@ -172,13 +172,13 @@ def _predict_annotator(
 @inner
 def _slopes_of_annotator(
     x: Floats, n: int, matrix: Floats, slope: Floats, ahead: Floats, tendency: Floats,
-    said: Floats, weight: Floats, rows: Floats, form: Form, side: float, precision: Floats,
+    winner: Floats, weight: Floats, rows: Floats, form: Form, side: float, precision: Floats,
 ) -> None:  # fmt: skip
     """Write the curvature and the slope of the log density of one annotator's numbers.
 
-    Arrays hold the annotator's votes; ``said`` and ``weight`` continue with later votes. ``ahead``
-    is eta without the side's advantage at sharpness 1, and ``tendency`` the tendency to ties
-    without the annotator's part.
+    Arrays hold the annotator's votes; ``winner`` and ``weight`` continue with later votes.
+    ``ahead`` is eta without the side's advantage at sharpness 1, and ``tendency`` the tendency to
+    ties without the annotator's part.
     """
     for j in range(n):
         for k in range(j):
@@ -187,7 +187,7 @@ def _slopes_of_annotator(
         slope[j] = -precision[j] * x[j]
     g = math.exp(x[SHARP])
     _predict_annotator(x, ahead, tendency, rows, form, side)
-    write_slopes(len(ahead), rows, said, weight)
+    write_slopes(len(ahead), rows, winner, weight)
     for t in range(len(ahead)):
         by = g * ahead[t]
         first, info, cross = rows[FIRST, t], rows[SECOND, t], rows[CROSS, t]
@@ -207,14 +207,14 @@ def _slopes_of_annotator(
 
 @inner
 def _log_density_of_annotator(
-    x: Floats, n: int, ahead: Floats, tendency: Floats, said: Floats, weight: Floats, rows: Floats,
-    form: Form, side: float, precision: Floats,
+    x: Floats, n: int, ahead: Floats, tendency: Floats, winner: Floats, weight: Floats,
+    rows: Floats, form: Form, side: float, precision: Floats,
 ) -> float:  # fmt: skip
     total = 0.0
     for j in range(n):
         total -= 0.5 * precision[j] * x[j] * x[j]
     _predict_annotator(x, ahead, tendency, rows, form, side)
-    return total + log_votes(len(ahead), rows, said, weight)
+    return total + log_votes(len(ahead), rows, winner, weight)
 
 
 _move_annotator = mover(_slopes_of_annotator, _log_density_of_annotator)
@@ -222,14 +222,14 @@ _move_annotator = mover(_slopes_of_annotator, _log_density_of_annotator)
 
 @inner
 def _log_sharp(
-    x: float, ahead: Floats, said: Floats, weight: Floats, rows: Floats,
+    x: float, ahead: Floats, winner: Floats, weight: Floats, rows: Floats,
     shift: float, precision: float,
 ) -> float:  # fmt: skip
     """Return the log density of log sharpness alone."""
     g = math.exp(x)
     for t in range(len(ahead)):
         rows[ETA, t] = g * ahead[t] + shift
-    return log_votes(len(ahead), rows, said, weight) - 0.5 * precision * x * x
+    return log_votes(len(ahead), rows, winner, weight) - 0.5 * precision * x * x
 
 
 _draw_sharp = slicer(_log_sharp)
@@ -251,27 +251,28 @@ def draw_annotators(
         ordered[0, place] = table[GAP, t] + table[CELLS, t] + table[TASTES, t]
         ordered[1, place] = table[TENDENCY, t]
     side = par.common[SIDE - 1]
-    for who in range(len(voters.start) - 1):
-        begin, end = voters.start[who], voters.start[who + 1]
+    for annotator in range(len(voters.start) - 1):
+        begin, end = voters.start[annotator], voters.start[annotator + 1]
         ahead, tendency = ordered[0, begin:end], ordered[1, begin:end]
-        said, weight = voters.side[begin:], voters.weight[begin:]
-        x = par.own[who]
+        winner, weight = voters.side[begin:], voters.weight[begin:]
+        x = par.own[annotator]
         for t in range(len(ahead) if form.ties else 0):
             tendency[t] -= x[TIE]
         _move_annotator(
-            state, x, reference[who], 3, how, work, ahead, tendency, said, weight, rows, form,
-            side, precision,
+            state, x, reference[annotator], 3, how, work, ahead, tendency, winner, weight, rows,
+            form, side, precision,
         )  # fmt: skip
-        # For voters who vote at random it is not normal: all small sharpnesses fit equally well.
+        # For voters who vote at random, the density of the log sharpness is not normal: all small
+        # sharpnesses fit equally well.
         for t in range(len(ahead)):
             rows[TIED, t] = tendency[t] + (x[TIE] if form.ties else 0.0)
         x[SHARP] = _draw_sharp(
-            state, x[SHARP], 2.0 * par.spread[OWN + SHARP], ahead, said, weight, rows,
+            state, x[SHARP], 2.0 * par.spread[OWN + SHARP], ahead, winner, weight, rows,
             side + x[SIDE] if form.side else 0.0, precision[SHARP],
         )  # fmt: skip
 
 
-# Spreads: drawn given the numbers, and together with numbers that are multiples of them.
+# Spreads are drawn given the numbers that have them, and multiplied together with these numbers.
 
 
 @inner
@@ -289,7 +290,7 @@ _draw_spread = slicer(_log_spread)
 
 @inner
 def _log_stretched(
-    x: float, said: Floats, weight: Floats, table: Floats, own: Floats, rows: Floats, of: int,
+    x: float, winner: Floats, weight: Floats, table: Floats, own: Floats, rows: Floats, of: int,
     sd: float, scale: float,
 ) -> float:  # fmt: skip
     """Return the log density of multiplying a spread, and all numbers that have it, by exp(x).
@@ -301,16 +302,16 @@ def _log_stretched(
     total = (2.0 if of == STRENGTH else 1.0) * x - 0.5 * ((1.0 + more) * sd / scale) ** 2
     write_eta(table, rows)
     is_tie = of in (OWN + TIE, ITEM_TIE)
-    for t in range(len(said)):
+    for t in range(len(winner)):
         rows[TIED, t] = table[TENDENCY, t] + (more * own[t] if is_tie else 0.0)
     if of == OWN + SHARP:
-        for t in range(len(said)):
+        for t in range(len(winner)):
             shift = table[ADVANTAGE, t]
             rows[ETA, t] = (rows[ETA, t] - shift) * exp(more * own[t]) + shift
     elif not is_tie:
-        for t in range(len(said)):
+        for t in range(len(winner)):
             rows[ETA, t] += more * own[t]
-    return total + log_votes(len(said), rows, said, weight)
+    return total + log_votes(len(winner), rows, winner, weight)
 
 
 _draw_stretch = slicer(_log_stretched)
@@ -487,16 +488,16 @@ def _draw_unit(
     state: State, votes: Votes, par: Parameters, form: Form, prior: Floats, scale: Floats
 ) -> None:
     """Multiply all sharpnesses by exp(x), and divide strengths and coefficients by it."""
-    # The likelihood does not change with x: all log sharpnesses plus x; strengths, coefficients,
-    # cells and their spreads times exp(-x).
+    # x is added to all log sharpnesses; strengths, coefficients, cells and their spreads are
+    # multiplied by exp(-x). The likelihood does not change.
     n, total, square = len(par.own), 0.0, 0.0
     for a in range(n):
         total += par.own[a, SHARP]
         square += par.own[a, SHARP] ** 2
     n_along = votes.along.shape[1]
-    # Numbers keep their ratio to their spread: the density changes by the priors of spreads and
-    # coefficients, and has a factor exp(-x) for each. Strengths' spread has one more, by its
-    # Rayleigh prior.
+    # Strengths and cells keep their ratio to their spread. The density therefore changes by the
+    # priors of spreads and coefficients, and by a factor exp(-x) for each of these. The spread of
+    # strengths has one more such factor, from its Rayleigh prior.
     n_others, others = 1.0 + n_along, 0.0
     for c in range(n_along):
         others += prior[SIDE + c] * par.coefficient[c] ** 2

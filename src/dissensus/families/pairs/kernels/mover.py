@@ -1,8 +1,9 @@
 """A move of a block of parameters along an ellipse about its mode.
 
-Blocks are all strengths with the tendency to ties and the side's advantage; the numbers of one
-prompt; the three numbers of one annotator. Newton's method finds the mode m and the
-curvature of each block given the others, from a fixed starting value. The block then moves by
+A block is all strengths with the tendency to ties, the side's advantage and the coefficients; or
+the numbers of one prompt; or the tastes of one voter; or the three numbers of one annotator.
+Newton's method finds the mode m and the curvature of each block given the others, from a fixed
+starting value. The block then moves by
 elliptical slice sampling about m (Murray, Adams & MacKay 2010); the ratio of its density to that of
 the normal approximation defines the slice. Draws are exact even if the approximation is poor.
 """
@@ -43,8 +44,8 @@ _STEPS = 6
 _NEAR = 0.05, 0.3
 """The mode is near enough if a step is expected to add no more than half of this, for each number,
 to the log density. The first holds for up to `_SMALL` numbers, such as a voter's: their density may
-be skew, and they stay in place for long if the mode is not exact. For larger blocks one more step
-takes longer than it gains."""
+be skew, and they stay in place for long if the mode is not exact. For larger blocks, one more step
+costs more time than it saves."""
 _SMALL = 3
 _WIDER = 1.05
 """The standard deviations of the normal approximation are this many times those at the mode. Where
@@ -54,9 +55,9 @@ _FAR = 3.0
 
 
 KEEP, LEARN, JUMP = range(3)
-"""How a block is moved: with a fixed reference; in the warm-up, when the reference follows the
-mode; and in the first sweeps by draws from the normal approximation, because a move that begins far
-from the mode, where the density has heavier tails, would stay there for long."""
+"""How a block is moved: with a fixed reference; in the warm-up, with a reference that follows the
+mode; and in the first sweeps, by draws from the normal approximation. Far from the mode, where the
+density has heavier tails, exact moves would hardly leave the starting values."""
 
 
 def mover(slopes: Callable[..., None], log_density: Callable[..., float]) -> Any:

@@ -65,7 +65,7 @@ def slopes_of_all(
     x: Floats, n: int, matrix: Floats, slope: Floats, votes: Votes, form: Form, n_systems: int,
     rest: Floats, rows: Floats, precision: Floats,
 ) -> None:  # fmt: skip
-    """Write the curvature and the slope; ``rest`` (row, vote) is from the rest of the model."""
+    """Write the curvature and the slope; ``rest`` (row, vote) has the rest of the model."""
     left, right = votes.left, votes.right
     tie = n_systems
     side = n_systems + form.ties
@@ -80,30 +80,30 @@ def slopes_of_all(
     _predict(x, votes, form, n_systems, rest, rows)
     write_slopes(len(left), rows, votes.side, votes.weight)
     for t in range(len(left)):
-        one, two, g = left[t], right[t], rest[G, t]
+        left_system, right_system, g = left[t], right[t], rest[G, t]
         first, info, cross = rows[FIRST, t], rows[SECOND, t], rows[CROSS, t]
-        slope[one] += g * first
-        slope[two] -= g * first
-        matrix[one, one] += g * g * info
-        matrix[two, two] += g * g * info
-        matrix[max(one, two), min(one, two)] -= g * g * info
+        slope[left_system] += g * first
+        slope[right_system] -= g * first
+        matrix[left_system, left_system] += g * g * info
+        matrix[right_system, right_system] += g * g * info
+        matrix[max(left_system, right_system), min(left_system, right_system)] -= g * g * info
         if form.side:
             slope[side] += first
             matrix[side, side] += info
-            matrix[side, one] += g * info
-            matrix[side, two] -= g * info
+            matrix[side, left_system] += g * info
+            matrix[side, right_system] -= g * info
         if form.ties:
             slope[tie] += rows[FIRST_TIED, t]
             matrix[tie, tie] += rows[SECOND_TIED, t]
-            matrix[tie, one] += g * cross
-            matrix[tie, two] -= g * cross
+            matrix[tie, left_system] += g * cross
+            matrix[tie, right_system] -= g * cross
             if form.side:
                 matrix[side, tie] += cross
         for c in range(n_along):
             z, row = g * votes.along[t, c], along + c
             slope[row] += z * first
-            matrix[row, one] += z * g * info
-            matrix[row, two] -= z * g * info
+            matrix[row, left_system] += z * g * info
+            matrix[row, right_system] -= z * g * info
             if form.side:
                 matrix[row, side] += z * info
             if form.ties:
@@ -113,8 +113,8 @@ def slopes_of_all(
         for c in range(n_tied):
             z, row = votes.tied[t, c], ties + c
             slope[row] += z * rows[FIRST_TIED, t]
-            matrix[row, one] += z * g * cross
-            matrix[row, two] -= z * g * cross
+            matrix[row, left_system] += z * g * cross
+            matrix[row, right_system] -= z * g * cross
             matrix[row, tie] += z * rows[SECOND_TIED, t]
             if form.side:
                 matrix[row, side] += z * cross

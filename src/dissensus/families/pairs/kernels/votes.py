@@ -9,8 +9,8 @@ A vote t of an annotator a on the systems l and r, which answered the prompt i, 
       = e^{\eta_t / 2} : e^{\tau + \tau_i + \tau_a + w_t' \gamma} : e^{-\eta_t / 2}.
 
 Covariates z and w describe the two answers, for example a judge's verdict on them. Strengths have a
-common normal prior here. After their mean is subtracted they have the distribution
-of strengths that add up to 0.
+common normal prior here. After their mean is subtracted, they have the distribution of strengths
+that add up to 0.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class Cells(NamedTuple):
 
 
 class Votes(NamedTuple):
-    """Votes sorted by prompt; without prompts (voters), all votes are of one, without cells."""
+    """Votes sorted by prompt; a model that ignores prompts (voters) has one, without cells."""
 
     left: Ints
     right: Ints
-    annotator: Ints  # 0 where voters are not told apart
+    annotator: Ints  # 0 if the model ignores voters
     side: Floats  # 1 left, 0 tie, -1 right
     weight: Floats  # Number of equal votes
     prompts: Cells
@@ -99,7 +99,7 @@ ETA, TIED, OUT, FIRST, FIRST_TIED, SECOND, SECOND_TIED, CROSS = range(8)
 probability; its slopes by the first two; minus its second derivatives."""
 
 _FEW = 8
-"""Fewer votes have their exponentials one by one: several at once would take longer."""
+"""With fewer votes, exponentials are computed one by one: several at once would take longer."""
 _MOST = 700.0
 """Maximum excess of the tendency to ties over half of eta: beyond it, all votes are ties, and the
 exponential would overflow."""
@@ -138,15 +138,15 @@ def log_votes(n: int, rows: Floats, side: Floats, weight: Floats) -> float:
         own = 0.5 * side[t] * eta - half if side[t] != 0.0 else tied
         rows[OUT, t] = own - log(1.0 + exp(-abs(eta)) + exp(tied))
     # An addition waits for the previous one of the same sum: four sums are added in parallel.
-    one = two = three = four = 0.0
+    first = second = third = fourth = 0.0
     for t in range(0, n - 3, 4):
-        one += weight[t] * rows[OUT, t]
-        two += weight[t + 1] * rows[OUT, t + 1]
-        three += weight[t + 2] * rows[OUT, t + 2]
-        four += weight[t + 3] * rows[OUT, t + 3]
+        first += weight[t] * rows[OUT, t]
+        second += weight[t + 1] * rows[OUT, t + 1]
+        third += weight[t + 2] * rows[OUT, t + 2]
+        fourth += weight[t + 3] * rows[OUT, t + 3]
     for t in range(n - n % 4, n):
-        one += weight[t] * rows[OUT, t]
-    return (one + two) + (three + four)
+        first += weight[t] * rows[OUT, t]
+    return (first + second) + (third + fourth)
 
 
 @inner
@@ -214,9 +214,11 @@ def fill_table(votes: Votes, form: Form, par: Parameters, table: Floats) -> None
         for t in range(n):
             table[TENDENCY, t] += par.cell[votes.prompts.tie[t]]
     if form.tastes:
-        one, two = votes.voters.left, votes.voters.right
+        left_cell, right_cell = votes.voters.left, votes.voters.right
         for place in range(n):
-            table[TASTES, votes.voters.order[place]] = par.taste[one[place]] - par.taste[two[place]]
+            table[TASTES, votes.voters.order[place]] = (
+                par.taste[left_cell[place]] - par.taste[right_cell[place]]
+            )
     if form.annotators:
         sharp = np.empty(len(par.own))
         for a in range(len(sharp)):

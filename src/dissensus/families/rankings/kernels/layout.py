@@ -3,7 +3,7 @@
 The sampler's *units* are the item's cells. The last cells are one unit, the *tail*, if they are
 unlisted and have the same shape.
 
-Unlisted labels are one cell while an item is sampled, and get their parts of it afterwards. The
+Unlisted labels are one cell while an item is sampled, and get their parts of its mass later. The
 rankings do not distinguish them. Given their total mass, their parts therefore have a Dirichlet
 distribution with the shapes of the prior.
 """
@@ -42,14 +42,14 @@ class ItemNumbers(NamedTuple):
     total_shape: float
     """Sum of the prior shapes of all strengths."""
     n_tail: int
-    """Number of cells of the last unit, each with the unit's shape; 1 even if cells
-    are lumped, with the sum of their shapes; 0 if there is no tail."""
+    """Number of cells of the last unit, each with the unit's shape. It is 1 if cells are lumped,
+    with the sum of their shapes, and 0 if there is no tail."""
     shared: float
     """Power x the number of open rankings that start with a single label. These first choices
     are all from the set of all cells, which is evaluated once for all of them."""
     power: float
     exact: bool
-    """Whether there are ties and a power that is not whole: tied times need whole repeats."""
+    """Whether there are ties and the power is not a whole number, so that times cannot be drawn."""
     n_places: int
     """Number of places of `RankedItem.listed` of this item."""
 
@@ -64,8 +64,8 @@ class RankedItem(NamedTuple):
     numbers: ItemNumbers
     listed: Codes
     """(`UNIT` ..., place): one array for all items. Each ranking has its listed units in order and
-    then, if it is open, its unlisted units. Beside each is the number of its block, 0 if it is not
-    listed."""
+    then, if it is open, its unlisted units. The other row has the number of each unit's block, 0 if
+    it is not listed."""
     spans: Codes
     """(ranking, `BEGIN` ...): the first informative place; the first place of a last block with
     nothing after it, or of the unlisted units; the end."""
@@ -73,8 +73,8 @@ class RankedItem(NamedTuple):
     """(ranking)"""
     shapes: Floats
     """(unit, `PRIOR` ...): the prior shape; the prior shape plus power x sharpness for each ranking
-    that lists the unit; the same for each ranking that lists it in a block of one; and power x
-    sharpness alone for each shared first choice of the unit."""
+    that lists the unit; the same sum over rankings that list it in a block of one only; and power x
+    sharpness for each shared first choice of the unit."""
 
 
 class RankedItems(NamedTuple):
@@ -120,8 +120,8 @@ def ranked_items(
         span_start=start,
         unit_start=start.copy(),
     )
-    there = np.empty(n_cells.max(initial=0), dtype=np.bool_)
-    _read(rankings, shape, sharpness, power, named, there, out)
+    unlisted = np.empty(n_cells.max(initial=0), dtype=np.bool_)
+    _read(rankings, shape, sharpness, power, named, unlisted, out)
     return out
 
 
@@ -154,14 +154,14 @@ def take_prior(items: RankedItems, item: int, prior: Floats) -> None:
         if lumped and unit == n_units - 1:
             for cell in range(n_units, len(prior)):
                 more += prior[cell]
-        for of in range(PRIOR, SINGLE + 1):
-            items.shapes[low + unit, of] += more
+        for column in range(PRIOR, SINGLE + 1):
+            items.shapes[low + unit, column] += more
 
 
 @kernel
 def _read(
-    rankings: Rankings, shape: Floats, sharpness: Floats, power: float, named: Codes, there: Flags,
-    items: RankedItems,
+    rankings: Rankings, shape: Floats, sharpness: Floats, power: float, named: Codes,
+    unlisted: Flags, items: RankedItems,
 ) -> None:  # fmt: skip
     place = span = unit = 0
     for item in range(len(named)):
@@ -181,7 +181,9 @@ def _read(
                 if begin < stop:
                     items.spans[span, BEGIN], items.sharpness[span] = place, g
                     items.spans[span, STOP] = place + stop - begin
-                    place = _spread(rankings, ranking, begin, n_units, there, place, items.listed)
+                    place = _spread(
+                        rankings, ranking, begin, n_units, unlisted, place, items.listed
+                    )
                     items.spans[span, LAST] = place
                     span += 1
             numbers[SHARED] = power * shared
@@ -264,7 +266,7 @@ def _any_tied(rankings: Rankings, low: int, high: int, n_cells: int) -> bool:
 
 @inner
 def _write_prior(shape: Floats, numbers: Floats, shapes: Floats) -> None:
-    """Write the prior shapes of units; lumped cells have the sum of theirs."""
+    """Write the prior shapes of units; the shape of lumped cells is the sum of their shapes."""
     last = len(shapes) - 1
     lumped = len(shape) - last if numbers[COMMON] == 1.0 and numbers[N_TAIL] == 1.0 else 1
     for unit in range(len(shapes)):
@@ -291,27 +293,27 @@ def _write_counts(
 
 @inner
 def _spread(
-    rankings: Rankings, ranking: int, begin: int, n_units: int, there: Flags, place: int,
+    rankings: Rankings, ranking: int, begin: int, n_units: int, unlisted: Flags, place: int,
     listed: Codes,
 ) -> int:  # fmt: skip
     """Write the units of a ranking from a row on, and return the place after them."""
     end = rankings.ranking_start[ranking + 1]
     for unit in range(n_units):
-        there[unit] = not rankings.closed[ranking]
+        unlisted[unit] = not rankings.closed[ranking]
     for row in range(rankings.ranking_start[ranking], end):
-        there[rankings.place[row]] = False
+        unlisted[rankings.place[row]] = False
     for row in range(begin, end):
         listed[UNIT, place], listed[RANK, place] = rankings.place[row], rankings.rank[row]
         place += 1
     for unit in range(n_units):
-        if there[unit]:
+        if unlisted[unit]:
             listed[UNIT, place], listed[RANK, place] = unit, 0
             place += 1
     return place
 
 
 def together(rankings: Rankings, shape: Floats) -> tuple[Rankings, Floats, Flags]:
-    """Merge the cells that no ranking of an item lists into one, its last.
+    """Merge all cells of an item that no ranking lists into one cell, the item's last.
 
     Returns rankings of fewer cells, their prior shapes (draw, cell), and which of the old cells are
     listed.
@@ -321,8 +323,8 @@ def together(rankings: Rankings, shape: Floats) -> tuple[Rankings, Floats, Flags
     One ranking, which lists x of the cells w, x and y:
 
     >>> one = Rankings(*map(np.array, ([0, 1], [0, 1], [1], [1], [0, 3], [False])))
-    >>> fewer, shape, listed = together(one, np.array([[1.0, 2.0, 4.0]]))
-    >>> fewer.place.tolist(), fewer.cell_start.tolist(), shape.tolist()
+    >>> merged, shape, listed = together(one, np.array([[1.0, 2.0, 4.0]]))
+    >>> merged.place.tolist(), merged.cell_start.tolist(), shape.tolist()
     ([0], [0, 2], [[2.0, 5.0]])
     """
     start, n_items = rankings.cell_start, len(rankings.n_cells)
@@ -336,13 +338,13 @@ def together(rankings: Rankings, shape: Floats) -> tuple[Rankings, Floats, Flags
     cell_start = np.concatenate([[0], np.cumsum(n_cells)])
     before = np.cumsum(listed) - listed
     within = np.where(listed, before - before[start[:-1]][owner], n_listed[owner])
-    fewer = np.zeros((len(shape), cell_start[-1]))
-    to = cell_start[owner] + within
-    fewer[:, to[listed]] = shape[:, listed]
+    merged_shape = np.zeros((len(shape), cell_start[-1]))
+    target = cell_start[owner] + within
+    merged_shape[:, target[listed]] = shape[:, listed]
     for cell in np.flatnonzero(~listed):
-        fewer[:, to[cell]] += shape[:, cell]
-    whole = rankings._replace(place=within[row], cell_start=cell_start)
-    return whole, fewer, listed
+        merged_shape[:, target[cell]] += shape[:, cell]
+    merged = rankings._replace(place=within[row], cell_start=cell_start)
+    return merged, merged_shape, listed
 
 
 @kernel
@@ -366,8 +368,8 @@ def share_out(
                     out[draw, item, column[cell]] += theta[draw, item, place]
                     place += 1
                 else:
-                    of = max(shape[draw, cell], LEAST)
-                    parts[n] = log_gamma_variate(keys[item : item + 1], of)
+                    cell_shape = max(shape[draw, cell], LEAST)
+                    parts[n] = log_gamma_variate(keys[item : item + 1], cell_shape)
                     n += 1
             if n > 0:
                 whole, rest, k = log_total(parts[:n]), theta[draw, item, -1], 0

@@ -36,11 +36,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dissensus.families.rankings.kernels.nested_choices import (
+    Choices,
     Counts,
-    Told,
     draw_counts,
+    informative_choices,
     no_counts,
-    telling,
 )
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.ellipses import around_mode
@@ -59,10 +59,10 @@ _WIDER: Final = 1.3
 """Ratio of the standard deviations of the normal distribution that defines the ellipses to those
 given counts."""
 _LARGE: Final = 1e8
-"""Counts from which on log gamma is expanded: differences would have few digits left."""
+"""For larger counts, log gamma is expanded: its differences would have few correct digits."""
 _LEAST_SWEEPS, _MOST_SWEEPS, _CELLS = 1, 4, 2000
-"""Minimum and maximum number of sweeps for a draw; in between, a draw passes over `_CELLS` cells.
-With few items, a sweep costs little, and forgets less."""
+"""Minimum and maximum number of sweeps for each draw; in between, the sweeps of a draw visit
+`_CELLS` cells. With few items, sweeps are cheap, but successive sweeps are more similar."""
 
 
 class Leaning(NamedTuple):
@@ -74,12 +74,12 @@ class Leaning(NamedTuple):
     """(cell): number of its labels."""
     label: Ints
     """(cell): the label whose weight it has, -1 for none."""
-    spoken: Ints
-    """(cell + 1): its first word, which is a feature that is not 0."""
+    entry_start: Ints
+    """(cell + 1): its first entry; entries are the features that are not 0."""
     feature: Ints
-    """(word)"""
+    """(entry)"""
     value: Floats
-    """(word): value of the feature for the label."""
+    """(entry): value of the feature for the label."""
     n_free: int
     """Number of labels with a weight."""
     n_features: int
@@ -92,11 +92,11 @@ class Leaning(NamedTuple):
     def part(self, low: int, high: int) -> Leaning:
         """Return items `low` to `high` - 1."""
         cells = slice(*self.start[[low, high]])
-        words = self.spoken[cells.start : cells.stop + 1]
-        of = slice(words[0], words[-1])
+        entries = self.entry_start[cells.start : cells.stop + 1]
+        of = slice(entries[0], entries[-1])
         return Leaning(
             self.start[low : high + 1] - cells.start, self.size[cells], self.label[cells],
-            words - words[0], self.feature[of], self.value[of], self.n_free, self.n_features,
+            entries - entries[0], self.feature[of], self.value[of], self.n_free, self.n_features,
         )  # fmt: skip
 
     def spreads(self) -> Floats:
@@ -125,9 +125,9 @@ def around_first_counts(rankings: Rankings, leaning: Leaning) -> tuple[Floats, F
 
     The counts are drawn given strengths proportional to the counts of first places.
     """
-    told, spread, counts = telling(rankings), leaning.spreads(), no_counts(rankings)
-    state, log_strength = np.zeros(1, dtype=np.uint64), begun(told, leaning)
-    draw_counts(state, rankings, told, rankings.place.copy(), log_strength, counts)
+    choices, spread, counts = informative_choices(rankings), leaning.spreads(), no_counts(rankings)
+    state, log_strength = np.zeros(1, dtype=np.uint64), begun(choices, leaning)
+    draw_counts(state, rankings, choices, rankings.place.copy(), log_strength, counts)
 
     def loss(x: Floats) -> float:
         return -log_density(x, spread, rankings, leaning, counts)
@@ -136,9 +136,9 @@ def around_first_counts(rankings: Rankings, leaning: Leaning) -> tuple[Floats, F
     return mode, _WIDER * root
 
 
-def begun(told: Told, leaning: Leaning) -> Floats:
+def begun(choices: Choices, leaning: Leaning) -> Floats:
     """Return starting values of log strengths."""
-    return np.asarray(np.log(told.first + leaning.size / leaning.size.sum()))
+    return np.asarray(np.log(choices.first + leaning.size / leaning.size.sum()))
 
 
 def draw_hyperparameters(
@@ -151,18 +151,18 @@ def draw_hyperparameters(
     and `key` the seed.
     """
     rng, state = np.random.default_rng(int(key)), np.array([key], dtype=np.uint64)
-    told, spread, (mode, root) = telling(rankings), leaning.spreads(), around
+    choices, spread, (mode, root) = informative_choices(rankings), leaning.spreads(), around
     x, centre = mode + root @ rng.normal(size=len(mode)) / _WIDER, np.zeros(len(mode))
     chain = Chain(
         x=x, mode=mode.copy(), root=root, inverse=np.linalg.inv(root),
         order=rankings.place.copy(), counts=no_counts(rankings),
-        log_strength=begun(told, leaning),
+        log_strength=begun(choices, leaning),
     )  # fmt: skip
     out = np.empty((draws, len(mode) + 1))
-    thin = int(np.clip(_CELLS // max(len(told.first), 1), _LEAST_SWEEPS, _MOST_SWEEPS))
+    thin = int(np.clip(_CELLS // max(len(choices.first), 1), _LEAST_SWEEPS, _MOST_SWEEPS))
     half = tune // 2
     for sweep in range(-tune, draws * thin):
-        high = sweep_all(state, chain, spread, rankings, told, leaning)
+        high = sweep_all(state, chain, spread, rankings, choices, leaning)
         if -half <= sweep < 0:
             centre += x / half
         if sweep == -1 and half:
@@ -174,10 +174,15 @@ def draw_hyperparameters(
 
 @kernel
 def sweep_all(
-    state: State, chain: Chain, spread: Floats, rankings: Rankings, told: Told, leaning: Leaning
+    state: State,
+    chain: Chain,
+    spread: Floats,
+    rankings: Rankings,
+    choices: Choices,
+    leaning: Leaning,
 ) -> float:
     """Go through one sweep; return the log density of hyperparameters given counts."""
-    draw_counts(state, rankings, told, chain.order, chain.log_strength, chain.counts)
+    draw_counts(state, rankings, choices, chain.order, chain.log_strength, chain.counts)
     high = _move(state, chain, spread, rankings, leaning)
     draw_strengths(state, chain.x, rankings, leaning, chain.counts, chain.log_strength)
     return high
@@ -193,7 +198,7 @@ def _move(
     """
     root, inverse, x = chain.root, chain.inverse, chain.x
     n = len(root)
-    at, aside, there, square = np.zeros(n), np.empty(n), np.empty(n), 0.0
+    at, aside, trial, square = np.zeros(n), np.empty(n), np.empty(n), 0.0
     for j in range(n):
         for k in range(n):
             at[j] += inverse[j, k] * (x[k] - chain.mode[k])
@@ -202,18 +207,18 @@ def _move(
     high = log_density(x, spread, rankings, leaning, chain.counts)
     level = high + 0.5 * square + math.log(uniform(state))
     if not math.isfinite(level):
-        raise FloatingPointError("a log density that is not finite")
+        raise FloatingPointError("the log density is not finite")
     angle = 2.0 * math.pi * uniform(state)
     low, top = angle - 2.0 * math.pi, angle
     while True:
         square = 0.0
         for k in range(n):
-            there[k] = math.cos(angle) * at[k] + math.sin(angle) * aside[k]
-            square += there[k] * there[k]
+            trial[k] = math.cos(angle) * at[k] + math.sin(angle) * aside[k]
+            square += trial[k] * trial[k]
         for j in range(n):
             x[j] = chain.mode[j]
             for k in range(n):
-                x[j] += root[j, k] * there[k]
+                x[j] += root[j, k] * trial[k]
         high = log_density(x, spread, rankings, leaning, chain.counts)
         if high + 0.5 * square > level:
             return high
@@ -249,7 +254,7 @@ def log_density(
 def _log_rising(shape: float, low: float, more: float) -> float:
     """Return log gamma(shape + low + more) / gamma(shape + low), up to a term without the shape.
 
-    If counts are large, that term is dropped: rounding would lose the rest beside it.
+    If counts are large, this term is left out: its rounding error could exceed the other terms.
     """
     if low + more < _LARGE:
         return log_rising_of(shape + low, more)
@@ -279,8 +284,8 @@ def shapes_of(x: Floats, leaning: Leaning, low: int, high: int, shape: Floats) -
         tilt = 0.0
         if n_free > 0 and leaning.label[cell] >= 0:
             tilt = x[1 + leaning.label[cell]]
-        for word in range(leaning.spoken[cell], leaning.spoken[cell + 1]):
-            tilt += x[1 + n_free + leaning.feature[word]] * leaning.value[word]
+        for entry in range(leaning.entry_start[cell], leaning.entry_start[cell + 1]):
+            tilt += x[1 + n_free + leaning.feature[entry]] * leaning.value[entry]
         shape[cell] = leaning.size[cell] * math.exp(tilt)
         total += shape[cell]
     for cell in range(low, high):

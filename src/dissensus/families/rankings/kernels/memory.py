@@ -2,9 +2,9 @@ r"""Observed and expected numbers of rankings of each label, and the memory of a
 
 Labels arrive at times :math:`t_{rk} \sim \mathrm{Exp}(\lambda_k)`, new in each ranking r. A label
 was *seen to arrive* if it is listed in a block with something after it; :math:`n_k` counts these
-rankings. It was *at risk* until it was seen to arrive or, if it was not, until the last label that
-was seen arrived. The derivative of the exact log-likelihood by :math:`\log \lambda_k` is
-:math:`n_k` minus :math:`\lambda_k` times the expected time at risk.
+rankings. It was *at risk* until it was seen to arrive. A label that was not seen to arrive was at
+risk until the last arrival that was seen. The derivative of the exact log-likelihood by
+:math:`\log \lambda_k` is :math:`n_k` minus :math:`\lambda_k` times the expected time at risk.
 `docs/derivations/maximum-likelihood.md` derives them.
 
 The EM algorithm has the same two steps as a sweep, times given strengths and strengths given times,
@@ -14,10 +14,10 @@ with means in place of draws:
     u_k \gets u_k + \log \frac{a_k + \mathrm{power}\, n_k}
     {\lambda_k \sum_j a_j / \sum_j \lambda_j + \mathrm{power}\, e_k(u)},
 
-where e is the expected number of each label. Near the mode, each step multiplies the remaining
-error by the share of information that the times have and the rankings do not have. In draws, this
-share is the correlation of one sweep with the next (Liu 1994, Dempster, Laird & Rubin 1977). It is
-therefore known before sampling.
+where :math:`e_k` is :math:`\lambda_k` times the expected time at risk. Near the mode, each step
+multiplies the remaining error by the share of information that the times have and the rankings do
+not have. In draws, this share is the correlation of one sweep with the next (Liu 1994, Dempster,
+Laird & Rubin 1977). It is therefore known before sampling.
 """
 
 from __future__ import annotations
@@ -124,22 +124,22 @@ def _expect_listed(
         while stop < len(place) and rank[stop] == rank[row]:
             stop += 1
         rest = later[row]
-        if rest == 0.0:  # the last block of all: nothing to be before
-            for one in range(row, stop):
-                expected[place[one]] += strength[place[one]] * time
+        if rest == 0.0:  # the last block: no label comes after it
+            for tied in range(row, stop):
+                expected[place[tied]] += strength[place[tied]] * time
         elif stop == row + 1:
             mine = strength[place[row]]
             summed += math.log(mine / (mine + rest))
             time += 1.0 / (mine + rest)
             expected[place[row]] += mine * time
         else:
-            for one in range(row, stop):
-                ratio[one - row] = math.log(strength[place[one]] / rest)
+            for tied in range(row, stop):
+                ratio[tied - row] = math.log(strength[place[tied]] / rest)
             summed += log_before_rest(ratio[: stop - row], share[: stop - row])
             at_risk = 0.0
-            for one in range(row, stop):
-                expected[place[one]] += strength[place[one]] * time + (1.0 - share[one - row])
-                at_risk += share[one - row]
+            for tied in range(row, stop):
+                expected[place[tied]] += strength[place[tied]] * time + (1.0 - share[tied - row])
+                at_risk += share[tied - row]
             time += at_risk / rest
         row = stop
     return summed, time
@@ -149,20 +149,20 @@ def _expect_listed(
 def in_logs(rankings: Rankings, item: int, log_strength: Floats, expected: Floats) -> float:
     """Compute `times_expected` for strengths too far apart to be added directly."""
     expected += times_ranked(rankings, item)
-    everyone = np.arange(len(log_strength))
+    all_cells = np.arange(len(log_strength))
     summed = 0.0
     for ranking in range(rankings.item_start[item], rankings.item_start[item + 1]):
         start, stop = rankings.ranking_start[ranking], rankings.ranking_start[ranking + 1]
         place, rank = rankings.place[start:stop], rankings.rank[start:stop]
         is_end = np.ones(len(rank), dtype=np.bool_)
         is_end[:-1] = rank[1:] != rank[:-1]
-        there = place if rankings.closed[ranking] else everyone
+        available = place if rankings.closed[ranking] else all_cells
         codes = np.arange(len(place)) if rankings.closed[ranking] else place
         value, gradient = log_likelihood_and_gradient(
-            log_strength[there], codes, np.flatnonzero(is_end) + 1
+            log_strength[available], codes, np.flatnonzero(is_end) + 1
         )
         summed += value
-        expected[there] -= gradient
+        expected[available] -= gradient
     return summed
 
 
@@ -202,7 +202,7 @@ def memory(rankings: Rankings, item: int, shape: Floats, power: float) -> float:
     for turn in range(2 * _ROUNDS + 1):
         if turn > _ROUNDS:
             length = _length(got, away)
-            if length < _STEP:  # nothing is kept
+            if length < _STEP:  # no memory
                 return 0.0
             for k in range(n):
                 away[k] *= _STEP / length

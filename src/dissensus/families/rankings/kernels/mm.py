@@ -41,26 +41,26 @@ def groups(rankings: Rankings) -> Groups:
     """Find the groups of each item's cells."""
     above, below, n_nodes = _edges(rankings)
     graph = csr_array((np.ones(len(above), dtype=np.int32), (above, below)), (n_nodes, n_nodes))
-    _, found = connected_components(graph, directed=True, connection="strong")
-    reached = found[below[found[above] != found[below]]]
+    _, component = connected_components(graph, directed=True, connection="strong")
+    reached = component[below[component[above] != component[below]]]
     n_cells = int(rankings.cell_start[-1])
     # Renumbered in the order of cells: the search numbers them arbitrarily.
-    _, first, group = np.unique(found[:n_cells], return_index=True, return_inverse=True)
+    _, first, group = np.unique(component[:n_cells], return_index=True, return_inverse=True)
     rank_of = np.empty(len(first), dtype=np.int64)
     rank_of[np.argsort(first)] = np.arange(len(first))
     of_cell = rank_of[group]
     top = np.ones(len(first), dtype=bool)
-    top[of_cell[np.isin(found[:n_cells], reached)]] = False
+    top[of_cell[np.isin(component[:n_cells], reached)]] = False
     return Groups(of_cell, top)
 
 
 def _edges(rankings: Rankings) -> tuple[Codes, Codes, int]:
-    """Return the edges of a graph in which the same cells can be reached as by "ranked above".
+    """Return the edges of a graph with the same paths between cells as "ranked above".
 
     Each block gets a node, with edges from its members and from the node of the block before, and
     to the members of the block after. The edges then grow with the rows, not with pairs of rows.
     """
-    ranking, item, cell = _whose(rankings)
+    ranking, item, cell = _indices(rankings)
     n_cells = int(rankings.cell_start[-1])
     first = _changes(ranking) | _changes(rankings.rank)
     block = n_cells + np.cumsum(first) - 1
@@ -72,7 +72,7 @@ def _edges(rankings: Rankings) -> tuple[Codes, Codes, int]:
     return above, below, n_cells + int(first.sum())
 
 
-def _whose(rankings: Rankings) -> tuple[Codes, Codes, Codes]:
+def _indices(rankings: Rankings) -> tuple[Codes, Codes, Codes]:
     """Return the ranking of each row, the item of each ranking, and the cell of each row."""
     ranking = np.repeat(np.arange(len(rankings.closed)), np.diff(rankings.ranking_start))
     item = np.repeat(np.arange(len(rankings.item_start) - 1), np.diff(rankings.item_start))
@@ -88,16 +88,16 @@ def _changes(values: Codes) -> npt.NDArray[np.bool_]:
 
 def _unlisted(rankings: Rankings, item: Codes, ranking: Codes, block: Codes) -> tuple[Codes, Codes]:
     """Return the cells that open rankings do not list, and the last block before each."""
-    says = np.diff(rankings.ranking_start) > 0
-    n_there = np.where(rankings.closed | ~says, 0, rankings.n_cells[item])
-    start = np.concatenate([[0], np.cumsum(n_there)])
-    owner = np.repeat(np.arange(len(n_there)), n_there)
-    there = np.arange(start[-1]) - start[owner] + rankings.cell_start[item[owner]]
+    lists_any = np.diff(rankings.ranking_start) > 0
+    n_cells = np.where(rankings.closed | ~lists_any, 0, rankings.n_cells[item])
+    start = np.concatenate([[0], np.cumsum(n_cells)])
+    owner = np.repeat(np.arange(len(n_cells)), n_cells)
+    cell = np.arange(start[-1]) - start[owner] + rankings.cell_start[item[owner]]
     open_row = ~rankings.closed[ranking]
-    left = np.ones(start[-1], dtype=bool)
-    left[start[ranking[open_row]] + rankings.place[open_row]] = False
-    last = rankings.ranking_start[1:][owner[left]] - 1
-    return there[left], block[last]
+    is_unlisted = np.ones(start[-1], dtype=bool)
+    is_unlisted[start[ranking[open_row]] + rankings.place[open_row]] = False
+    last = rankings.ranking_start[1:][owner[is_unlisted]] - 1
+    return cell[is_unlisted], block[last]
 
 
 def within(rankings: Rankings, of_cell: Codes) -> tuple[Rankings, Codes]:
@@ -111,7 +111,7 @@ def within(rankings: Rankings, of_cell: Codes) -> tuple[Rankings, Codes]:
     cell_start = np.searchsorted(of_cell[order], np.arange(n_groups + 1))
     place = np.empty_like(order)
     place[order] = np.arange(len(order)) - cell_start[of_cell[order]]
-    ranking, _, cell = _whose(rankings)
+    ranking, _, cell = _indices(rankings)
     row = np.argsort(of_cell[cell], kind="stable")  # keeps the order by ranking and rank
     group, ranking = of_cell[cell[row]], ranking[row]
     starts = np.flatnonzero(_changes(group) | _changes(ranking))
@@ -225,7 +225,7 @@ def _climb(
     expected, trial_expected = np.empty(len(u)), np.empty(len(u))
     moves, bends = np.empty((_MEMORY, len(u))), np.empty((_MEMORY, len(u)))
     products = np.empty(_MEMORY)
-    kept = 0
+    n_stored = 0
     value = times_expected(rankings, item, u, expected)
     passes = 1
     while True:
@@ -234,18 +234,18 @@ def _climb(
             return value, passes, True
         if passes >= max_passes:
             return value, passes, False
-        step = _direction(gradient, observed, moves, bends, products, kept)
+        step = _direction(gradient, observed, moves, bends, products, n_stored)
         trial, trial_value, n_tries = _along(
             rankings, item, u, step, value, gradient @ step, observed, trial_expected
         )
         passes += n_tries
         if n_tries > _MOST_CUTS:
-            kept = 0
+            n_stored = 0
             trial = u + np.minimum(np.log(observed / np.maximum(expected, 1e-300)), _LONGEST)
             trial_value = times_expected(rankings, item, trial, trial_expected)
             passes += 1
         bend = trial_expected - expected
-        kept = _remember(trial - u, bend, moves, bends, products, kept)
+        n_stored = _remember(trial - u, bend, moves, bends, products, n_stored)
         u[:], expected[:], value = trial, trial_expected, trial_value
 
 
@@ -260,7 +260,7 @@ def _along(
     differences in the likelihood itself are lost in rounding.
     """
     trial, trial_value = u, value
-    if not slope > 0:  # by rounding only
+    if not slope > 0:  # only by rounding
         return trial, trial_value, _MOST_CUTS + 1
     part = min(1.0, _LONGEST / np.abs(step).max())
     for tries in range(1, _MOST_CUTS + 1):
@@ -275,37 +275,42 @@ def _along(
 
 @inner
 def _direction(
-    gradient: Floats, observed: Floats, moves: Floats, bends: Floats, products: Floats, kept: int
+    gradient: Floats,
+    observed: Floats,
+    moves: Floats,
+    bends: Floats,
+    products: Floats,
+    n_stored: int,
 ) -> Floats:
     """Multiply the gradient by the estimated inverse curvature (limited-memory BFGS, two loops).
 
     Without stored moves it is the EM step to first order, with `observed` as the curvature.
     """
     step = gradient.copy()
-    oldest = max(0, kept - _MEMORY)
+    oldest = max(0, n_stored - _MEMORY)
     part = np.empty(_MEMORY)
-    for number in range(kept - 1, oldest - 1, -1):
-        one = number % _MEMORY
-        part[one] = moves[one] @ step / products[one]
-        step -= part[one] * bends[one]
+    for number in range(n_stored - 1, oldest - 1, -1):
+        slot = number % _MEMORY
+        part[slot] = moves[slot] @ step / products[slot]
+        step -= part[slot] * bends[slot]
     step /= observed
-    if kept > 0:
-        newest = (kept - 1) % _MEMORY
+    if n_stored > 0:
+        newest = (n_stored - 1) % _MEMORY
         step *= products[newest] / (bends[newest] @ (bends[newest] / observed))
-    for number in range(oldest, kept):
-        one = number % _MEMORY
-        step += (part[one] - bends[one] @ step / products[one]) * moves[one]
+    for number in range(oldest, n_stored):
+        slot = number % _MEMORY
+        step += (part[slot] - bends[slot] @ step / products[slot]) * moves[slot]
     return step
 
 
 @inner
 def _remember(
-    move: Floats, bend: Floats, moves: Floats, bends: Floats, products: Floats, kept: int
+    move: Floats, bend: Floats, moves: Floats, bends: Floats, products: Floats, n_stored: int
 ) -> int:
     """Store the decrease of the gradient along a move, unless it is lost in rounding."""
     product = move @ bend
     if product <= _ROUNDING * np.abs(move).max() * np.abs(bend).max():
-        return kept
-    newest = kept % _MEMORY
+        return n_stored
+    newest = n_stored % _MEMORY
     moves[newest], bends[newest], products[newest] = move, bend, product
-    return kept + 1
+    return n_stored + 1

@@ -85,17 +85,17 @@ from dissensus.kernels.special import log_plus
 from dissensus.kernels.types import Codes, Floats
 
 _HUGE = 60.0
-"""Rates whose logarithm is above this are used in logarithms, like rates below
-`views.TINY`: no product of a few over- or underflows."""
+"""Rates with a logarithm above this, and rates below `views.TINY`, are handled in logarithms:
+products of a few other rates neither over- nor underflow."""
 
 _END = 1e12
-"""Maximum step out of a log strength, even if the slope is too small for double precision."""
+"""Maximum distance of stepping out; bounds the loop if slopes vanish in double precision."""
 
 _LEVEL, _LOW, _HIGH, _SHRINK = range(4)
-"""What f is evaluated for: the level of the slice, its lower or upper end, a point within."""
+"""Why f is evaluated: for the slice's level, its lower or upper end, or a point within."""
 
 _FLAT = 1e-6
-"""Minimum slope, where the width of a curve is estimated."""
+"""Lower bound of the slopes from which `width` estimates."""
 
 
 @part
@@ -205,13 +205,13 @@ _FAR = 50.0
 @part
 def _against_two(ties: Floats, tie: int, rate: float) -> float:
     """Return 1 / P of a block of two, both orders together, with as few operations as possible."""
-    one, two, rest = ties[tie, ONE], ties[tie, TWO], ties[tie, REST]
+    first, second, rest = ties[tie, ONE], ties[tie, TWO], ties[tie, REST]
     if ties[tie, MINE] < 0.0:
         rest += rate
     else:
-        one = rate
-    both = one + two + rest
-    return both * (one + rest) * (two + rest) / (one * two * (both + rest))
+        first = rate
+    both = first + second + rest
+    return both * (first + rest) * (second + rest) / (first * second * (both + rest))
 
 
 @inner
@@ -287,12 +287,12 @@ def move_units(
 @part
 def _group_against_two(ties: Floats, tie: int, rate: float) -> float:
     """Return 1 / P of a block of two, in plain numbers."""
-    one, two, rest = ties[tie, ONE], ties[tie, TWO], ties[tie, REST] + rate
+    first, second, rest = ties[tie, ONE], ties[tie, TWO], ties[tie, REST] + rate
     if ties[tie, MOVED] > 0.0:
-        one *= rate
-        two *= rate if ties[tie, MOVED] > 1.0 else 1.0
-    both = one + two + rest
-    return both * (one + rest) * (two + rest) / (one * two * (both + rest))
+        first *= rate
+        second *= rate if ties[tie, MOVED] > 1.0 else 1.0
+    both = first + second + rest
+    return both * (first + rest) * (second + rest) / (first * second * (both + rest))
 
 
 @inner
@@ -318,8 +318,8 @@ def move_group(
     """Move all units from a position on together; `turn` determines the position.
 
     Call it after `move_units`, with the same arguments and the rates as they are then. `position`
-    (unit) is from `positions`. At least two units are on each side: to move one unit, or all units
-    but one, is a move of one unit, since only proportions count.
+    (unit) is from `positions`. At least two units are on each side: moving all units but one would
+    be the same as moving that one, since only proportions matter.
     """
     n_units, power = len(shapes), numbers.power
     if n_units < 4:
@@ -341,7 +341,7 @@ def move_group(
 
 
 _ROUNDS = 10
-"""Number of iterations of `positions`, which only need to separate strong from weak units."""
+"""Number of iterations of `positions`, which only needs to separate strong from weak units."""
 
 
 _BY_INSERTION = 15
@@ -353,8 +353,8 @@ def positions(items: RankedItems, which: Codes) -> Codes:
 
     The order is that of strengths after a few iterations of the MM algorithm of Hunter (2004) for
     Plackett-Luce, which divides a unit's count (how often it was listed, plus its prior shape) by
-    what is due for a strength of 1. A tied block counts as several choices from the same set. A
-    sharpness changes the ratios of strengths, but not their order.
+    the count that is expected for a strength of 1. A tied block counts as several choices from the
+    same set. A sharpness changes the ratios of strengths, but not their order.
     """
     weakness = np.zeros(len(items.shapes))
     out = np.empty(len(weakness), dtype=np.int64)

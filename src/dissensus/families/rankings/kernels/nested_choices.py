@@ -26,15 +26,15 @@ whole numbers, and the relative spread is 1 in 30 million."""
 _WORD: Final = 64
 
 
-class Told(NamedTuple):
-    """The informative parts of rankings."""
+class Choices(NamedTuple):
+    """The informative choices in rankings."""
 
     stop: Ints
     """(ranking): end of its informative part."""
     over_start: Ints
-    """(ranking + 1)"""
+    """(ranking + 1): where each ranking's part of `over` starts."""
     over: Ints
-    """Cells that could have been chosen after `stop`, of one ranking after another."""
+    """Cells that could still have been chosen after `stop`, of one ranking after another."""
     first: Floats
     """(cell): how often it was the first choice from all cells; ties count in equal parts."""
 
@@ -69,16 +69,16 @@ def no_counts(rankings: Rankings) -> Counts:
     )  # fmt: skip
 
 
-def telling(rankings: Rankings) -> Told:
-    """Return the informative part of each ranking: a last block of all remaining labels is certain.
+def informative_choices(rankings: Rankings) -> Choices:
+    """Return the informative choices: a last block of all remaining labels is certain, so left out.
 
     Examples
     --------
     x before y and z, once among these three cells and once among four:
 
     >>> both = [np.array(one) for one in ([0, 1, 2], [0, 3, 6], [0, 1, 2] * 2, [1, 2, 2] * 2)]
-    >>> told = telling(Rankings(*both, np.array([0, 3, 7]), np.zeros(2, dtype=bool)))
-    >>> told.stop.tolist(), told.over.tolist()
+    >>> choices = informative_choices(Rankings(*both, np.array([0, 3, 7]), np.zeros(2, dtype=bool)))
+    >>> choices.stop.tolist(), choices.over.tolist()
     ([1, 6], [1, 2, 6])
     """
     start, end, cell_start = (
@@ -95,7 +95,7 @@ def telling(rankings: Rankings) -> Told:
     stop = np.where(whole, end - in_last, end)
     cell, closed = cell_start[item[ranking]] + rankings.place, rankings.closed[ranking]
     tells = np.arange(len(ranking)) < stop[ranking]
-    # All cells of an item can be chosen from, and of a closed ranking those that it lists.
+    # An open ranking chooses from all cells of the item, a closed one from those that it lists.
     n_open = np.where(rankings.closed, 0, rankings.n_cells[item])
     chooser = np.repeat(np.arange(n_rankings), n_open)
     within = np.arange(len(chooser)) - np.repeat(np.cumsum(n_open) - n_open, n_open)
@@ -103,7 +103,7 @@ def telling(rankings: Rankings) -> Told:
     over = np.setdiff1d(np.concatenate([every, named[closed]]), named[tells])
     leads = tells & ~closed & (rankings.rank == 1)
     share = 1.0 / np.maximum(np.bincount(ranking[leads], minlength=n_rankings), 1)[ranking[leads]]
-    return Told(
+    return Choices(
         stop,
         over_start=np.searchsorted(over, np.arange(n_rankings + 1) * n_cells),
         over=over % n_cells,
@@ -113,7 +113,7 @@ def telling(rankings: Rankings) -> Told:
 
 @kernel
 def draw_counts(
-    state: State, rankings: Rankings, told: Told, order: Ints, log_strength: Floats,
+    state: State, rankings: Rankings, choices: Choices, order: Ints, log_strength: Floats,
     counts: Counts,
 ) -> None:  # fmt: skip
     """Draw all orders of tied labels, and the labels passed over, and count the draws."""
@@ -122,53 +122,53 @@ def draw_counts(
         begin, end = rankings.item_start[item], rankings.item_start[item + 1]
         changed = counts.n_levels[item] < 0
         for ranking in range(begin, end):
-            changed |= _order_ties(state, ranking, low, rankings, told, order, log_strength)
+            changed |= _order_ties(state, ranking, low, rankings, choices, order, log_strength)
         if changed:
-            counts.n_levels[item] = find_levels(item, rankings, told, order, counts)
+            counts.n_levels[item] = find_levels(item, rankings, choices, order, counts)
         first = rankings.ranking_start[begin] + item
         for level in range(counts.n_levels[item] + 1):
             counts.passed[first + level] = counts.drawn[first + level] = 0.0
         for cell in range(low, high):
             counts.given[cell] = 0.0
         for ranking in range(begin, end):
-            for row in range(rankings.ranking_start[ranking], told.stop[ranking]):
+            for row in range(rankings.ranking_start[ranking], choices.stop[ranking]):
                 _count(counts, first, counts.parent[row], low + order[row], 1.0)
                 if not counts.exact[row]:
                     _pass_over(
-                        state, ranking, row, item, rankings, told, order, log_strength, counts
+                        state, ranking, row, item, rankings, choices, order, log_strength, counts
                     )
 
 
 @inner
 def _order_ties(
-    state: State, ranking: int, low: int, rankings: Rankings, told: Told, order: Ints,
+    state: State, ranking: int, low: int, rankings: Rankings, choices: Choices, order: Ints,
     log_strength: Floats,
 ) -> bool:  # fmt: skip
     """Exchange neighbours in tied blocks, with the probability of the exchanged order.
 
-    If R is the strength after both, the order of strengths a, b has a probability proportional to
-    1 / ((R + a + b) (R + b)). Returns whether any order changed.
+    If R is the sum of the strengths after both, the order of strengths a, b has a probability
+    proportional to 1 / ((R + a + b) (R + b)). Returns whether any order changed.
     """
-    begin, end, changed, tied = rankings.ranking_start[ranking], told.stop[ranking], False, False
+    begin, end, changed, tied = rankings.ranking_start[ranking], choices.stop[ranking], False, False
     for row in range(begin, end - 1):
         tied |= rankings.rank[row] == rankings.rank[row + 1]
     if not tied:
         return False
     left = np.empty(end - begin + 1)
     left[end - begin] = -np.inf
-    for k in range(told.over_start[ranking], told.over_start[ranking + 1]):
-        left[end - begin] = log_plus(left[end - begin], log_strength[told.over[k]])
+    for k in range(choices.over_start[ranking], choices.over_start[ranking + 1]):
+        left[end - begin] = log_plus(left[end - begin], log_strength[choices.over[k]])
     for row in range(end - 1, begin - 1, -1):
         left[row - begin] = log_plus(left[row - begin + 1], log_strength[low + order[row]])
     for row in range(begin, end - 1):
         if rankings.rank[row] != rankings.rank[row + 1]:
             continue
         after = left[row - begin + 2]
-        one = log_plus(after, log_strength[low + order[row]])
-        other = log_plus(after, log_strength[low + order[row + 1]])
-        if math.log(uniform(state)) + log_plus(one, other) < other:
+        with_first = log_plus(after, log_strength[low + order[row]])
+        with_second = log_plus(after, log_strength[low + order[row + 1]])
+        if math.log(uniform(state)) + log_plus(with_first, with_second) < with_second:
             order[row], order[row + 1] = order[row + 1], order[row]
-            left[row - begin + 1], changed = one, True
+            left[row - begin + 1], changed = with_first, True
     return changed
 
 
@@ -183,8 +183,8 @@ def _count(counts: Counts, first: int, level: int, cell: int, times: float) -> N
 
 @inner
 def _pass_over(
-    state: State, ranking: int, row: int, item: int, rankings: Rankings, told: Told, order: Ints,
-    log_strength: Floats, counts: Counts,
+    state: State, ranking: int, row: int, item: int, rankings: Rankings, choices: Choices,
+    order: Ints, log_strength: Floats, counts: Counts,
 ) -> None:  # fmt: skip
     """Draw cells from the row's set until one could be chosen; count the cells drawn before it.
 
@@ -197,10 +197,10 @@ def _pass_over(
     for cell in range(low, high):
         rest[cell - low] = 1.0 if counts.level[cell] >= level else 0.0
     log_in = -np.inf
-    for k in range(row, told.stop[ranking]):
+    for k in range(row, choices.stop[ranking]):
         rest[order[k]], log_in = 0.0, log_plus(log_in, log_strength[low + order[k]])
-    for k in range(told.over_start[ranking], told.over_start[ranking + 1]):
-        rest[told.over[k] - low], log_in = 0.0, log_plus(log_in, log_strength[told.over[k]])
+    for k in range(choices.over_start[ranking], choices.over_start[ranking + 1]):
+        rest[choices.over[k] - low], log_in = 0.0, log_plus(log_in, log_strength[choices.over[k]])
     rest[high - low] = -np.inf
     for k in range(high - low - 1, -1, -1):
         out = rest[k] > 0.0
@@ -210,20 +210,24 @@ def _pass_over(
     if log_all - rest[0] > 1e-9:
         n = hold / (log_all - rest[0])
     whole = n < _COUNTABLE
-    more = int(n) if whole else 1
+    n_left = int(n) if whole else 1
     for k in range(high - low):
-        if more > 0 and rest[k] > rest[k + 1]:
+        if n_left > 0 and rest[k] > rest[k + 1]:
             share = math.exp(log_strength[low + k] - rest[k if whole else 0])
             if whole:
-                here = binomial(state, more, min(share, 1.0)) if rest[k + 1] > -np.inf else more
-                more -= here
-                _count(counts, first, level, low + k, float(here))
+                n_drawn = (
+                    binomial(state, n_left, min(share, 1.0)) if rest[k + 1] > -np.inf else n_left
+                )
+                n_left -= n_drawn
+                _count(counts, first, level, low + k, float(n_drawn))
             else:
                 _count(counts, first, level, low + k, n * share)
 
 
 @inner
-def find_levels(item: int, rankings: Rankings, told: Told, order: Ints, counts: Counts) -> int:
+def find_levels(
+    item: int, rankings: Rankings, choices: Choices, order: Ints, counts: Counts
+) -> int:
     """Find nested sets from which most of an item's labels were chosen; return their number.
 
     Sets that were chosen from most often are taken first; later sets that do not nest with them
@@ -236,13 +240,13 @@ def find_levels(item: int, rankings: Rankings, told: Told, order: Ints, counts: 
     n_words = (high - low) // _WORD + 1
     bits, size = np.zeros((n, n_words), dtype=np.uint64), np.zeros(n, dtype=np.int64)
     for ranking in range(begin, end):
-        stop = told.stop[ranking]
+        stop = choices.stop[ranking]
         for row in range(stop - 1, rankings.ranking_start[ranking] - 1, -1):
             k = row - first
             if row == stop - 1:
-                for j in range(told.over_start[ranking], told.over_start[ranking + 1]):
-                    _add(bits, k, told.over[j] - low)
-                size[k] = told.over_start[ranking + 1] - told.over_start[ranking] + 1
+                for j in range(choices.over_start[ranking], choices.over_start[ranking + 1]):
+                    _add(bits, k, choices.over[j] - low)
+                size[k] = choices.over_start[ranking + 1] - choices.over_start[ranking] + 1
             else:
                 for word in range(n_words):
                     bits[k, word] = bits[k + 1, word]
@@ -267,7 +271,7 @@ def find_levels(item: int, rankings: Rankings, told: Told, order: Ints, counts: 
         times[best], nests = 0, True
         for j in range(n_chain):
             nests &= _within(bits, best, chain[j]) or _within(bits, chain[j], best)
-        if nests:  # into its place, the larger first
+        if nests:  # insert it: larger sets come first
             place = n_chain
             while place > 0 and size[chain[place - 1]] < size[best]:
                 chain[place] = chain[place - 1]
@@ -300,9 +304,9 @@ def _has(bits: Keys, row: int, place: int) -> bool:
 
 
 @inner
-def _within(bits: Keys, one: int, other: int) -> bool:
+def _within(bits: Keys, part: int, whole: int) -> bool:
     """Return whether a set is part of another."""
     for word in range(bits.shape[1]):  # noqa: SIM110 (kernels write loops out)
-        if bits[one, word] & ~bits[other, word]:
+        if bits[part, word] & ~bits[whole, word]:
             return False
     return True

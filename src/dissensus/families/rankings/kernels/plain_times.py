@@ -46,7 +46,7 @@ _LEAST = 1e-60
 
 
 def is_plain(items: RankedItems) -> npt.NDArray[np.bool_]:
-    """Return (item) whether all annotators are of sharpness 1, and no variate could underflow."""
+    """Return (item) whether all annotators have sharpness 1, and no variate can underflow."""
     numbers, has_units = items.numbers, items.n_units > 0
     least = np.minimum(numbers[:, TOTAL_SHAPE], numbers[:, POWER])
     starts = items.unit_start[:-1][has_units]
@@ -156,13 +156,13 @@ def _wait_for_tied(
 
 
 @inner
-def _wait_for_two(state: State, one: int, two: int, rest: float, plain: Floats) -> float:
-    """Draw which of two comes first, and then both; return when the second does."""
-    left, right = plain[SHARE, one] + rest, plain[SHARE, two] + rest
-    if uniform(state) * (left + right) > left:  # odds of `one` first: left to right
-        one, two, left, right = two, one, right, left
-    first = -math.log(uniform(state)) / (left + plain[SHARE, two])
+def _wait_for_two(state: State, unit: int, other_unit: int, rest: float, plain: Floats) -> float:
+    """Draw which of two units arrives first, and then both times; return the later one."""
+    left, right = plain[SHARE, unit] + rest, plain[SHARE, other_unit] + rest
+    if uniform(state) * (left + right) > left:  # the odds that `unit` is first are left : right
+        unit, other_unit, left, right = other_unit, unit, right, left
+    first = -math.log(uniform(state)) / (left + plain[SHARE, other_unit])
     second = first - math.log(uniform(state)) / right
-    plain[EXPOSURE, one] += first
-    plain[EXPOSURE, two] += second
+    plain[EXPOSURE, unit] += first
+    plain[EXPOSURE, other_unit] += second
     return second

@@ -10,26 +10,26 @@ and thousands of draws, and a strength may be 0: a plausibility below the smalle
 
 **New rankings** are those that new annotators with the same plausibilities would give, shaped like
 the data. Labels are chosen with probabilities proportional to their plausibilities, without an
-array of the remainder. An item's annotators choose from its named labels and from the remainder: U
-labels whose shares of its mass are a symmetric Dirichlet(a) draw. A choice is made among the named
-labels, the labels of the remainder that were drawn before, and the rest of the remainder with its
-mass. If it falls on the rest, a label of the rest is drawn with probability proportional to its
-share. The share of one of n labels has the density Beta(a, (n - 1) a); weighting by the share adds
-1 to the first parameter. So the label takes Beta(a + 1, (n - 1) a) of the rest. It is uniform among
-the n labels, which are exchangeable, and the other n - 1 divide the new rest as a symmetric
-Dirichlet(a) again, independent of all earlier choices. From then on that label counts as drawn: for
-this annotator, whose list contains it, and for the next, who may choose it too, because the split
-is part of the draw.
+array over the labels of the remainder. An item's annotators choose from its named labels and from
+the remainder: U labels whose shares of its mass are a symmetric Dirichlet(a) draw. A choice is made
+among the named labels, the labels of the remainder that were drawn before, and the rest of the
+remainder with its mass. If the choice falls on the rest, a label of the rest is drawn with
+probability proportional to its share. The share of one of n labels has the density
+Beta(a, (n - 1) a); weighting by the share adds 1 to the first parameter. So the drawn label takes
+Beta(a + 1, (n - 1) a) of the rest. Which of the n exchangeable labels it is has a uniform
+distribution. The other n - 1 divide the new rest as a symmetric Dirichlet(a) again, independent of
+all earlier choices. From then on the drawn label has its share: on this annotator's list, and for
+the next annotators, who may choose it too, because the split is part of the draw.
 
 With a sharpness other than 1, labels are chosen in proportion to a power of their plausibility. The
 weight of the rest is then a sum of powers. Its maximum is reached by an even split of the rest, or
-by a single label; labels are drawn from the rest until it is negligible. For an even split
-(a infinite) the weight is known exactly.
+by a single label. Labels are drawn from the rest until this maximum is negligible. For an even
+split (a infinite) the weight is known exactly.
 
 A new annotator's list has the length and ties of an observed one: label after label is chosen
 among the remaining ones with probability proportional to its plausibility (to the power of the
-sharpness), and tied places form a set. All new annotators of an item have the same draw of the
-plausibilities, with the same split of the remainder.
+sharpness), and labels in tied places have no order. All new annotators of an item have the same
+draw of the plausibilities, with the same split of the remainder.
 
 The shares of the remainder's labels come from the stream by which metrics split the remainder
 (`dissensus.kernels.remainder`): with the metrics' keys, both have the same labels with the same
@@ -139,39 +139,40 @@ def _pointwise(
     most = 0
     for item in range(len(item_start) - 1):
         most = max(most, cell_start[item + 1] - cell_start[item])
-    wanted, ratio, no_share = np.empty(most, dtype=np.bool_), np.empty(most), np.empty(0)
+    unlisted, ratio, no_share = np.empty(most, dtype=np.bool_), np.empty(most), np.empty(0)
     for draw in range(len(out)):
         for item in range(len(item_start) - 1):
             start, end = cell_start[item], cell_start[item + 1]
             cells, known = log_strength[draw, start:end], named[start:end]
-            wanted[: end - start] = known
+            unlisted[: end - start] = known
             at, log_others = 0.0, -np.inf
             for ranking in range(item_start[item], item_start[item + 1]):
                 first, past = ranking_start[ranking], ranking_start[ranking + 1]
-                sharp, log_rest, something = sharpness[draw, ranking], -np.inf, False
+                sharp, log_rest, any_after = sharpness[draw, ranking], -np.inf, False
                 if first < past and not closed[ranking]:
                     if sharp != at:
                         at, log_others = sharp, _log_total(-np.inf, cells, known, False, sharp)
                     for row in range(first, past):
-                        wanted[place[row]] = False
-                    log_rest = _log_total(log_others, cells, wanted, True, sharp)
+                        unlisted[place[row]] = False
+                    log_rest = _log_total(log_others, cells, unlisted, True, sharp)
                     for row in range(first, past):
-                        wanted[place[row]] = True
-                    something = past - first < end - start
-                out[draw, ranking] = _one(
-                    cells, place[first:past], rank[first:past], sharp, log_rest, something,
+                        unlisted[place[row]] = True
+                    any_after = past - first < end - start
+                out[draw, ranking] = _of_ranking(
+                    cells, place[first:past], rank[first:past], sharp, log_rest, any_after,
                     ratio, no_share,
                 )  # fmt: skip
 
 
 @inner
-def _one(
-    cells: Floats, place: Codes, rank: Codes, sharp: float, log_rest: float, something: bool,
+def _of_ranking(
+    cells: Floats, place: Codes, rank: Codes, sharp: float, log_rest: float, any_after: bool,
     ratio: Floats, no_share: Floats,
 ) -> float:  # fmt: skip
-    """Add the blocks, last to first, so that the sum after each grows by positive terms only.
+    """Return the log-likelihood of one ranking.
 
-    `something`: whether any cell comes after, even if its strength is 0.
+    Blocks are added from last to first, so that the sum of strengths after each grows by positive
+    terms only. `any_after` is whether any cell comes after the ranking, even with strength 0.
     """
     summed, high = 0.0, len(place)
     while high > 0:
@@ -180,18 +181,18 @@ def _one(
             low -= 1
         log_after = log_rest
         for row in range(low, high):
-            log_one = sharp * cells[place[row]]
-            if log_one == -np.inf and something:
+            log_listed = sharp * cells[place[row]]
+            if log_listed == -np.inf and any_after:
                 return -np.inf
-            ratio[row - low] = log_one - log_after  # not read if nothing of weight comes after
-            log_rest = log_plus(log_rest, log_one)
+            ratio[row - low] = log_listed - log_after  # not read if nothing of weight comes after
+            log_rest = log_plus(log_rest, log_listed)
         if log_after > -np.inf:
             if high - low == 1:
                 # The value of log_before_rest for one label, without the call.
                 summed += min(ratio[0], 0.0) - math.log1p(math.exp(-abs(ratio[0])))
             else:
                 summed += log_before_rest(ratio[: high - low], no_share)
-        something = True
+        any_after = True
         high = low
     return summed
 
@@ -212,8 +213,8 @@ def _log_total(log_start: float, cells: Floats, flag: Flags, value: bool, sharp:
     return top + math.log(total)
 
 
-# Plain arrays and numbers go from function to function here. Numba counts references to each array
-# of a tuple at every call, which took most of the time.
+# The functions below take plain arrays and numbers. Numba counts references to each array of a
+# tuple at every call, which took most of the time.
 
 
 @inner
@@ -264,7 +265,7 @@ def look(
     state: State, log_mass: Floats, taken: Flags, n_named: int, n_seen: int, log_rest: float,
     members: Codes, a: float, sharp: float,
 ) -> tuple[int, float]:  # fmt: skip
-    """Take labels out of the rest until its weight is known, or cannot matter.
+    """Take labels out of the rest until its weight is known, or negligible.
 
     `log_mass` and `taken` hold the named labels, then the labels drawn from the rest, and are
     extended. Returns the number of labels drawn from the rest, and the log rest.
@@ -290,7 +291,7 @@ def choose(
     state: State, log_mass: Floats, taken: Flags, n_known: int, log_other: float, n_other: int,
     sharp: float, weight: Floats,
 ) -> int:  # fmt: skip
-    """Choose a label that is not taken, or one of the others, which is place `n_known`.
+    """Return the place of a random label that is not taken; `n_known` stands for the others.
 
     `log_other` is the weight of all `n_other` others together; `weight` is working space, longer
     than `n_known`. If no label left has any mass, each is as likely as any other.
@@ -306,14 +307,14 @@ def choose(
             weight[k] = math.exp(sharp * log_mass[k] - top) if top > -np.inf else 1.0
         total += weight[k]
     weight[n_known] = math.exp(log_other - top) if top > -np.inf else n_other
-    left, found = uniform(state) * (total + weight[n_known]), n_known
+    left, pick = uniform(state) * (total + weight[n_known]), n_known
     for k in range(n_known + 1):
         if weight[k] > 0.0:  # so that rounding never chooses a label without weight
-            found = k
+            pick = k
             left -= weight[k]
             if left <= 0.0:
                 break
-    return found
+    return pick
 
 
 def predicted(

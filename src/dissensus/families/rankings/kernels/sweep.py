@@ -1,17 +1,17 @@
-"""Gibbs sampling of plausibilities from partial rankings under Plackett-Luce, exact.
+"""Exact Gibbs sampling of plausibilities from partial rankings under Plackett-Luce.
 
 Strengths are independent Gamma(shape, 1), and a label's plausibility is its share of their sum.
 A sweep of an item has two parts, each of which leaves the posterior as it is:
 
 - All annotators' arrival times are drawn given the strengths, and all strengths given the times
-  (`times`). Its cost is that of reading the rankings. It mixes worse with more data, and ties need
-  a whole power. It is left out where the other part suffices: in small items, except where many
-  unlisted labels cannot be lumped.
+  (`times`). Its cost is that of reading the rankings. It mixes worse with more data, and with ties
+  the power must be a whole number. It is left out where the other part suffices: in small items,
+  except where many unlisted labels cannot be lumped.
 - One strength after another is moved by the exact likelihood (`moves`), and in every third sweep
   all strengths on the weak side of a cut together. It mixes well at any power. Its cost grows with
   the square of the number of labels.
 
-Where sweeps by arrival times have a short memory, which is known before sampling (`memory`), an
+The memory of sweeps by arrival times is known before sampling (`memory`). Where it is short, an
 item is sampled by them alone, in plain numbers (`plain_times`), at a fraction of the cost.
 
 The likelihood does not depend on the sum of the strengths, which is Gamma(total shape, 1) whatever
@@ -78,9 +78,9 @@ class Plan(NamedTuple):
     n_moves: Codes
     """(item): number of units that are moved exactly."""
     depth: Floats
-    """(item): maximum distance below the largest at which a cell of the tail matters."""
+    """(item): cells of the tail this far below the largest log strength do not matter."""
     n_cells: Codes
-    """(item): number of units, where the cells of a tail that is not lumped count separately."""
+    """(item): number of units, counting each cell of a tail that is not lumped."""
 
 
 def plan_of(items: RankedItems) -> Plan:
@@ -123,10 +123,10 @@ def sample_exactly(
     _begin(items, which, start, log_strength)
     n_moves = np.maximum(1, (plan.n_moves + 1) // _ONE_IN)
     for timed in (False, True):
-        some = which[plan.timed[which] == timed]
-        if len(some):
+        chosen = which[plan.timed[which] == timed]
+        if len(chosen):
             _mover(timed)(
-                items, some, states, n_moves, plan.depth, position, start, used, log_strength,
+                items, chosen, states, n_moves, plan.depth, position, start, used, log_strength,
                 named, tune, prior, cell_start, out, thin,
             )  # fmt: skip
 
@@ -144,7 +144,7 @@ def _begin(items: RankedItems, which: Codes, start: Codes, log_strength: Floats)
 
 @functools.cache
 def _mover(timed: bool) -> Any:
-    """Compile sweeps with or without arrival times: few items need them."""
+    """Compile sweeps with or without arrival times, which few items need."""
 
     @kernel
     def move(
@@ -264,11 +264,11 @@ def sample(
         rankings, prior.min(axis=0), _each(rankings, sharpness), float(power), named
     )
     plain = np.flatnonzero(is_plain(items))
-    kept = np.empty(len(plain))
+    item_memory = np.empty(len(plain))
     if len(plain):
-        memories(rankings, plain, prior.mean(axis=0), float(power), kept)
+        memories(rankings, plain, prior.mean(axis=0), float(power), item_memory)
     forgetful = np.zeros(len(keys), dtype=np.bool_)
-    forgetful[plain] = kept <= _FORGETFUL
+    forgetful[plain] = item_memory <= _FORGETFUL
     cells = rankings.cell_start
     if forgetful.any():
         which = np.flatnonzero(forgetful)
@@ -302,7 +302,7 @@ def _sweep(
     items: RankedItems, timed: Flags, n_moves: Codes, order: Codes, shape: Floats,
     start: Codes, key: int, log_strength: Floats,
 ) -> None:  # fmt: skip
-    """Move all cells; those of a lumped tail divide its mass."""
+    """Move all cells; the cells of a lumped tail share its mass."""
     state, lines = started(key), tangents()
     for i in range(len(timed)):
         if start[i] == start[i + 1]:
@@ -345,7 +345,7 @@ def _share_out(state: State, now: Floats, last: int, used: int, n_tail: int, sha
         more = whole - log_total(tail)
         for cell in range(len(tail)):
             tail[cell] += more
-    elif n_tail > 1:  # drawn in descending order
+    elif n_tail > 1:  # shuffle: they were drawn in descending order
         for cell in range(n_cells - 1, last, -1):
             other = last + int(uniform(state) * (cell + 1 - last))
             now[cell], now[other] = now[other], now[cell]

@@ -27,8 +27,8 @@ from dissensus.kernels.special import log_plus
 from dissensus.kernels.types import Floats
 
 _SDS = 1.3
-"""How far from the mode the outer tangents touch, in standard deviations of a normal curve with
-the mode's curvature: little is rejected."""
+"""Distance from the mode at which the outer tangents touch, in standard deviations of a normal
+curve with the mode's curvature: few proposals are rejected."""
 
 _LINEAR = -600.0
 """Below this log y, 1 - e^-y is y, and y itself may be too small a number."""
@@ -45,7 +45,7 @@ def draw_block(state: State, log_ratio: Floats, log_time: Floats, lines: Floats)
         log_time[0] = log_exponential(state) - log_plus(0.0, log_ratio[0])
         return log_time[0]
     if len(log_ratio) == 2:
-        return _two(state, log_ratio, log_time)
+        return _draw_two(state, log_ratio, log_time)
     ceiling = log_ceiling(state, log_ratio, lines)
     last = -np.inf
     for k in range(len(log_ratio)):
@@ -66,16 +66,18 @@ def log_exponential(state: State) -> float:
 
 
 @inner
-def _two(state: State, log_ratio: Floats, log_time: Floats) -> float:
+def _draw_two(state: State, log_ratio: Floats, log_time: Floats) -> float:
     """Draw which of two comes first, and then their times.
 
     The order i, k has probability r_i / (1 + r_i + r_k) times r_k / (1 + r_k), so that the odds
     of the two orders are (1 + r_i) / (1 + r_k).
     """
-    one, other = log_plus(0.0, log_ratio[0]), log_plus(0.0, log_ratio[1])
-    first = 0 if uniform(state) * (1.0 + math.exp(min(other - one, 700.0))) < 1.0 else 1
-    left = other if first == 0 else one
-    log_time[first] = log_exponential(state) - log_plus(one, log_ratio[1])
+    with_first, with_second = log_plus(0.0, log_ratio[0]), log_plus(0.0, log_ratio[1])
+    first = (
+        0 if uniform(state) * (1.0 + math.exp(min(with_second - with_first, 700.0))) < 1.0 else 1
+    )
+    left = with_second if first == 0 else with_first
+    log_time[first] = log_exponential(state) - log_plus(with_first, log_ratio[1])
     log_time[1 - first] = log_plus(log_time[first], log_exponential(state) - left)
     return log_time[1 - first]
 
@@ -103,7 +105,7 @@ def log_ceiling(state: State, log_ratio: Floats, lines: Floats) -> float:
 @inner
 def _slope(s: float, log_ratio: Floats) -> float:
     total = 1.0 - math.exp(s)
-    for one in log_ratio:
-        if s + one < SATURATED:
-            total += phi(math.exp(s + one))
+    for log_r in log_ratio:
+        if s + log_r < SATURATED:
+            total += phi(math.exp(s + log_r))
     return total

@@ -84,14 +84,14 @@ def draw_log_strength(state: State, a: float, terms: Floats, n_terms: int, lines
     if n_terms == 1 and terms[SHARPNESS, 0] == 1.0:
         return log_gamma_variate(state, a) - log_plus(0.0, terms[LOG_EXPOSURE, 0])
     peak = _touch(a, terms, n_terms, lines)
-    return _one(state, a, terms, n_terms, lines, peak)
+    return _by_rejection(state, a, terms, n_terms, lines, peak)
 
 
 @inner
 def draw_tail(
     state: State, a: float, terms: Floats, n_terms: int, lines: Floats, depth: float, out: Floats
 ) -> int:
-    """Fill `out` with draws from one density, in no random order; return how many were written.
+    """Fill `out` with draws from one density, in an order that is not random; return their number.
 
     If A is small, nearly all draws are far below the mode, in descending order. Draws `depth` below
     the largest, which would not change a sum of strengths, are left out.
@@ -99,7 +99,7 @@ def draw_tail(
     peak = _touch(a, terms, n_terms, lines)
     if a >= _SMALL:
         for k in range(len(out)):
-            out[k] = _one(state, a, terms, n_terms, lines, peak)
+            out[k] = _by_rejection(state, a, terms, n_terms, lines, peak)
         return len(out)
     n, missing, top = 0, len(out), -np.inf
     while missing > 0:  # propose as many draws; repeat for rejected ones
@@ -126,7 +126,7 @@ def draw_tail(
 
 @inner
 def _count_high(state: State, n: int, lines: Floats) -> int:
-    """Draw how many of n come from the two pieces on the right: few, so the rest is skipped."""
+    """Draw how many of n come from the two right pieces: few, so gaps between them are drawn."""
     right = lines[AREA, 1] + lines[AREA, 2]
     log_left = math.log1p(-right / (lines[AREA, 0] + right))
     count, at = 0, math.log(uniform(state)) / log_left
@@ -137,7 +137,9 @@ def _count_high(state: State, n: int, lines: Floats) -> int:
 
 
 @inner
-def _one(state: State, a: float, terms: Floats, n_terms: int, lines: Floats, peak: float) -> float:
+def _by_rejection(
+    state: State, a: float, terms: Floats, n_terms: int, lines: Floats, peak: float
+) -> float:
     while True:
         u, above = draw(state, lines)
         value = log_density(u, a, terms, n_terms)
@@ -164,9 +166,9 @@ def _fall(u: float, terms: Floats, n_terms: int) -> tuple[float, float]:
     """Return A less the slope of f, and minus f's second derivative."""
     total = bend = math.exp(u)
     for k in range(n_terms):
-        one = terms[SHARPNESS, k] * math.exp(terms[LOG_EXPOSURE, k] + terms[SHARPNESS, k] * u)
-        total += one
-        bend += terms[SHARPNESS, k] * one
+        slope = terms[SHARPNESS, k] * math.exp(terms[LOG_EXPOSURE, k] + terms[SHARPNESS, k] * u)
+        total += slope
+        bend += terms[SHARPNESS, k] * slope
     return total, bend
 
 
@@ -221,7 +223,7 @@ LOG_RATE, RATE, REST, RATIO, ONCE, SUMMED, SHARED = range(7)
 """The rows of a work array: the rates of units; for places of one ranking, the sum of rates from
 there on, and a tied block's ratios and times; from `SHARED` on, log exposures of units, first in
 the shared first choices, then in one ranking after another. It is one array, because compiled code
-needs more time to pass on several."""
+takes longer to pass on several."""
 
 _TINY = 1e-250
 """A sum of relative rates below this is computed again, in logarithms."""
@@ -253,11 +255,11 @@ def draw_times(
         now = log_gamma_variate(state, numbers.shared) - top - math.log(summed)
         for unit in range(n_units):
             work[SHARED, unit] = now
-    repeats = int(numbers.power)  # of ties; if there are any, the power is whole
+    repeats = int(numbers.power)  # of tied blocks; with ties, the power is whole
     for ranking in range(len(spans)):
         if numbers.common == 0.0:
             top = rates(log_strength, n_units, used, item.sharpness[ranking], work)
-        _one_ranking(state, listed, spans, ranking, numbers.power, repeats, top, work, lines)
+        _times_of_ranking(state, listed, spans, ranking, numbers.power, repeats, top, work, lines)
 
 
 @inner
@@ -281,7 +283,7 @@ def rates(log_strength: Floats, n_units: int, used: int, g: float, work: Floats)
 
 
 @inner
-def _one_ranking(
+def _times_of_ranking(
     state: State, listed: Codes, spans: Codes, ranking: int, power: float,
     repeats: int, top: float, work: Floats, lines: Floats,
 ) -> None:  # fmt: skip

@@ -38,9 +38,10 @@ WEIGHT, OTHERS, LOG_OTHERS, G, BASE = range(5)
 """The rows of `MoveRoom.choices`: w; R; log R, where R is tiny; g; the unit's own log rate."""
 
 N, SHARPNESS, OWN, MINE, LOG_REST, REST, ONE, TWO, MEMBERS = range(9)
-"""The columns of `MoveRoom.ties`: the number of members; g; the unit's own log rate; its place in
-the block, -1 if it is after it; the log rate and the rate of all later units but this one; the
-rates of two members but the unit, 0 where they are tiny; then the members' log rates."""
+"""The columns of `MoveRoom.ties`: the number of members; g; the unit's own log rate; the unit's
+place in the block, -1 if it comes after the block; the log rate and the rate of all later units
+but this one; the rates of a block's two members, 1 for the unit and 0 if they are tiny or the block
+is larger; then the members' log rates."""
 
 
 class MoveRoom(NamedTuple):
@@ -56,7 +57,7 @@ class MoveRoom(NamedTuple):
     ties: Floats
     """(tie, `N` ...)"""
     table: Floats
-    """For `dissensus.kernels.plackett_luce`."""
+    """Work space of `dissensus.kernels.plackett_luce`."""
 
 
 @inner
@@ -167,7 +168,7 @@ def collect(
                 n += 1
             elif there:
                 ties[n_ties, SHARPNESS], ties[n_ties, OWN] = sharpness[ranking], base
-                log_rest = -np.inf  # if the unit alone comes after
+                log_rest = -np.inf  # if only the unit comes after
                 if rest >= TINY:
                     log_rest = math.log(rest)
                 elif last - high > 1 or mine >= 0:
@@ -192,10 +193,10 @@ def _members(
         ties[tie, MEMBERS + k - low] = log_rate[row, listed[UNIT, k]]
     lone = ties[tie, LOG_REST] == -np.inf
     if high - low == 2 and (lone or ties[tie, REST] >= TINY):
-        one = rate[row, listed[UNIT, low]] if mine < 0 else 1.0  # else the unit's own
-        two = rate[row, listed[UNIT, low if mine == 1 else low + 1]]
-        if min(one, two) > TINY:
-            ties[tie, ONE], ties[tie, TWO] = one, two
+        first = rate[row, listed[UNIT, low]] if mine < 0 else 1.0  # 1: the unit
+        second = rate[row, listed[UNIT, low if mine == 1 else low + 1]]
+        if min(first, second) > TINY:
+            ties[tie, ONE], ties[tie, TWO] = first, second
 
 
 @inner
@@ -286,7 +287,7 @@ def collect_group(
                     n_own += 1
                 else:
                     others += rate[row, unit]
-            if n_own == last - low:  # all of the group
+            if n_own == last - low:  # only units of the group are left
                 slope -= step if high == low + 1 else 0.0
             elif n_own > 0 and high == low + 1:
                 log_own = log_others = np.nan
@@ -352,9 +353,9 @@ def _write_tie(
     ties[tie, N], ties[tie, MOVED] = high - low, front - MEMBERS
     ties[tie, OWN], ties[tie, LOG_REST], ties[tie, TWO] = log_own - unit, log_others - unit, 0.0
     if high - low == 2 and log_own > -np.inf:
-        one, two, rest = ties[tie, MEMBERS], ties[tie, MEMBERS + 1], ties[tie, LOG_REST]
-        if max(abs(one), abs(two)) < _MODERATE and (rest == -np.inf or abs(rest) < _MODERATE):
-            ties[tie, ONE], ties[tie, TWO] = math.exp(one), math.exp(two)
+        first, second, rest = ties[tie, MEMBERS], ties[tie, MEMBERS + 1], ties[tie, LOG_REST]
+        if max(abs(first), abs(second)) < _MODERATE and (rest == -np.inf or abs(rest) < _MODERATE):
+            ties[tie, ONE], ties[tie, TWO] = math.exp(first), math.exp(second)
             ties[tie, REST] = math.exp(rest)
 
 

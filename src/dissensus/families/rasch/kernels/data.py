@@ -10,12 +10,12 @@ import numpy as np
 from dissensus.kernels.types import Floats, Ints
 
 
-class Said(NamedTuple):
+class Labels(NamedTuple):
     """Labels in the order of `Crossed`, and the known truths."""
 
-    label: Ints  # (label): its code
-    level: Ints  # (label): of confidence; empty if it is not evidence
-    truth: Ints  # (cell): a label's code, or ``UNKNOWN``
+    label: Ints  # (annotation): the label's code
+    level: Ints  # (annotation): of confidence; empty if confidence is not used
+    truth: Ints  # (cell): the true label's code, or ``UNKNOWN``
     prevalence: Floats  # (label): prior counts, in items
     level_prior: float  # Prior count of each level of confidence, in labels
     guessed: float  # Number of labels that guesses are drawn from; 0 without guessing
@@ -30,10 +30,10 @@ class Truth(NamedTuple):
     log_likelihood: Floats  # (cell): of the labels of an item, an unknown truth summed out
 
 
-def beginning(said: Said, n_cells: int) -> Truth:
+def beginning(labels: Labels, n_cells: int) -> Truth:
     """Return a start: all labels are equally probable, and confidence is not informative."""
-    n = len(said.prevalence)
-    n_levels = int(said.level.max()) + 1 if len(said.level) else 1
+    n = len(labels.prevalence)
+    n_levels = int(labels.level.max()) + 1 if len(labels.level) else 1
     return Truth(
         log_prevalence=np.full(n, -math.log(n)),
         log_level=np.full((2, n_levels), -math.log(n_levels)),

@@ -1,13 +1,13 @@
-"""Sweeps over abilities and difficulties, the truth of items known or drawn with them.
+"""Sweeps over abilities, difficulties and, where it is unknown, the truth of items.
 
 Abilities and their mean are updated given the truth, with guesses summed out. Given which labels
-are guesses, abilities could hardly move: with 100,000 labels, the worst of 200 abilities had a
-sixth of the effective draws (`benchmarks/abilities.py`).
+are guesses, abilities could hardly move: with 100,000 labels, the smallest effective sample size of
+200 abilities was a sixth of that with guesses summed out (`benchmarks/abilities.py`).
 
 Given which labels are guesses (without guessing: which labels are wrong), abilities and
-difficulties are crossed effects of two labels, and `crossed.kernels.logistic` updates them. Given
-these, a label's probability to be the truth is proportional to the odds of all annotators who gave
-it (`draw_truth`).
+difficulties are crossed effects on binary outcomes, and `crossed.kernels.logistic` updates them.
+Given abilities and difficulties, the probability that a label is the truth is proportional to its
+prevalence times the odds of all annotators who gave it (`draw_truth`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from dissensus.families.crossed.kernels.odds import (
     refresh_annotators,
 )
 from dissensus.families.crossed.kernels.transport import QUARTER, Transport, effect_room
-from dissensus.families.rasch.kernels.data import Said, Truth
+from dissensus.families.rasch.kernels.data import Labels, Truth
 from dissensus.families.rasch.kernels.unknown import (
     Room,
     all_wrong,
@@ -56,8 +56,8 @@ _WIDTH = 2.5
 class Answers(NamedTuple):
     """Ease of the items that each annotator labelled, and of those labelled correctly."""
 
-    ease: Floats  # (label), in the order of annotators
-    right: Floats  # (label): of right labels, at the front of each annotator's part
+    ease: Floats  # (annotation), in the order of annotators
+    right: Floats  # (annotation): of right labels, at the front of each annotator's part
     n_right: Codes  # (annotator)
 
 
@@ -69,14 +69,14 @@ def answers_room(data: Crossed) -> Answers:
 
 @kernel
 def _gather(
-    value: Floats, who: Indices, cell: Indices, start: Codes, odds: Floats, ease: Floats,
+    value: Floats, annotator: Indices, cell: Indices, start: Codes, odds: Floats, ease: Floats,
     right: Floats, n_right: Codes,
 ) -> None:  # fmt: skip
     """Write the ease of items, by annotator: of all labels, and of right ones (value above 0)."""
     n_right[:] = 0
     seen = np.zeros(len(n_right), dtype=np.int64)
     for k in range(len(value)):
-        j = who[k]
+        j = annotator[k]
         easy = odds[cell[k]]
         ease[start[j] + seen[j]] = easy
         seen[j] += 1
@@ -149,11 +149,11 @@ def _move_mean(
 
 
 def move_abilities(
-    state: State, data: Crossed, said: Said, par: Parameters, priors: Priors, known: Odds,
+    state: State, data: Crossed, labels: Labels, par: Parameters, priors: Priors, known: Odds,
     answers: Answers, offset: Offset | None = None,
 ) -> None:  # fmt: skip
     """Move every annotator's effect, and then the mean of all, with the coefficients."""
-    start, guessed, effect = data.annotator_start, said.guessed, par.annotator
+    start, guessed, effect = data.annotator_start, labels.guessed, par.annotator
     seen, ease = by_annotators(data, known, offset)
     _gather(data.value, data.annotator, seen.cell, start, ease.cell, *answers)
     _move_effects(state, start, par.mu[0], par.sd_annotator[0], guessed, *answers, effect)
@@ -182,10 +182,10 @@ class Trace(NamedTuple):
     log_likelihood: Floats  # (draw)
 
 
-def trace_room(said: Said, data: Crossed, draws: int, *, items: bool, each: bool) -> Trace:
+def trace_room(labels: Labels, data: Crossed, draws: int, *, items: bool, each: bool) -> Trace:
     """Allocate a trace for ``draws`` draws."""
-    n, n_cells = len(said.prevalence), len(data.cell_pool)
-    n_levels = int(said.level.max()) + 1 if len(said.level) else 0
+    n, n_cells = len(labels.prevalence), len(data.cell_pool)
+    n_levels = int(labels.level.max()) + 1 if len(labels.level) else 0
     return Trace(
         mu=np.empty(draws), sd_item=np.empty(draws), sd_annotator=np.empty(draws),
         annotator=np.empty((draws, len(data.annotator_pool))),
@@ -201,41 +201,44 @@ def trace_room(said: Said, data: Crossed, draws: int, *, items: bool, each: bool
 
 
 def advance(
-    state: State, data: Crossed, said: Said, par: Parameters, priors: Priors, tuning: Tuning,
+    state: State, data: Crossed, labels: Labels, par: Parameters, priors: Priors, tuning: Tuning,
     paths: Transport, now: Truth, summing: Room, n: int, trace: Trace, first: int, centre: Floats,
 ) -> None:  # fmt: skip
     """Run n sweeps; store their draws from the place ``first`` on, or none if it is below 0.
 
-    The values of ``data`` are overwritten with marks: 1 for labels that were known (without
-    guessing: are right), else 0. ``centre`` is a learned mean of mean ability and coefficients.
+    The values of ``data`` are overwritten with marks: 1 for labels by annotators who knew the
+    truth (without guessing: for right labels), else 0. ``centre`` is a learned mean of mean ability
+    and coefficients.
     """
     offset = _offset_of(data, par, centre)
     known, room, answers = odds(data, par), effect_room(data), answers_room(data)
-    counts = np.empty(len(said.prevalence))
-    unknown = said.guessed > 0.0 or bool((said.truth == UNKNOWN).any())
+    counts = np.empty(len(labels.prevalence))
+    unknown = labels.guessed > 0.0 or bool((labels.truth == UNKNOWN).any())
     for sweep in range(n):
         if unknown or sweep == 0 or first >= 0:
             seen, ability = by_items(data, known, offset)
-            look(seen, said, ability, now, summing)
+            look(seen, labels, ability, now, summing)
         if unknown:
-            move_difficulties(state, data, said, par, priors, known, now, summing, tuning.rate)
-        if unknown or sweep == 0 or first >= 0:  # otherwise, right labels stay right
-            log_likelihood = draw_truth(state, data, said, par, now, summing, counts)
+            move_difficulties(state, data, labels, par, priors, known, now, summing, tuning.rate)
+        if unknown or sweep == 0 or first >= 0:  # otherwise, the marks do not change
+            log_likelihood = draw_truth(state, data, labels, par, now, summing, counts)
         if first >= 0:
-            _keep(data, said, par, now, summing, trace, first + sweep, log_likelihood)
-        if said.guessed:
-            move_abilities(state, data, said, par, priors, known, answers, offset)
+            _keep(data, labels, par, now, summing, trace, first + sweep, log_likelihood)
+        if labels.guessed:
+            move_abilities(state, data, labels, par, priors, known, answers, offset)
             seen, ease = by_annotators(data, known, offset)
             _draw_known(
-                state, data.value, seen.cell, data.annotator, said.guessed, ease.cell,
+                state, data.value, seen.cell, data.annotator, labels.guessed, ease.cell,
                 known.annotator,
             )  # fmt: skip
         if unknown or sweep == 0:
             _count(data.value, data.cell, data.annotator, known.cell_sum, known.annotator_sum)
-        _draw_shares(state, said.prevalence + counts, now.log_prevalence)
-        if len(said.level):  # shares of levels among wrong labels and right ones
+        _draw_shares(state, labels.prevalence + counts, now.log_prevalence)
+        if len(labels.level):  # shares of levels among wrong labels and right ones
             for right in range(2):
-                _draw_shares(state, said.level_prior + summing.levels[right], now.log_level[right])
+                _draw_shares(
+                    state, labels.level_prior + summing.levels[right], now.log_level[right]
+                )
         move_all(state, data, par, priors, tuning, known, room, paths, offset)
 
 
@@ -245,7 +248,7 @@ def _offset_of(data: Crossed, par: Parameters, centre: Floats) -> Offset | None:
 
 
 def draw_truth(
-    state: State, data: Crossed, said: Said, par: Parameters, now: Truth, summing: Room,
+    state: State, data: Crossed, labels: Labels, par: Parameters, now: Truth, summing: Room,
     counts: Floats,
 ) -> float:  # fmt: skip
     """Draw the truth of all items, count it, and mark which labels are right.
@@ -254,7 +257,7 @@ def draw_truth(
     labels are wrong, times the odds of the labels that are right under this truth.
     """
     total: float = _draw_truth(
-        state, data.cell_start, par.item, said.truth, said.label, said.level, said.guessed,
+        state, data.cell_start, par.item, labels.truth, labels.label, labels.level, labels.guessed,
         summing.odds, summing.gain, now.log_prevalence, now.log_level, summing.weight, counts,
         summing.levels, data.value, now.probability, now.log_likelihood,
     )  # fmt: skip
@@ -321,27 +324,27 @@ def _drawn(state: State, probability: Floats) -> int:
 
 @kernel
 def _draw_known(
-    state: State, value: Floats, cell: Indices, who: Indices, guessed: float, ease: Floats,
+    state: State, value: Floats, cell: Indices, annotator: Indices, guessed: float, ease: Floats,
     ability: Floats,
 ) -> None:  # fmt: skip
     """Draw which of the labels marked as right were guessed, and remove their marks."""
     for k in range(len(value)):
         if value[k] > 0.0:
-            odds = ease[cell[k]] * ability[who[k]]
+            odds = ease[cell[k]] * ability[annotator[k]]
             if uniform(state) * (1.0 + guessed * odds) <= 1.0:
                 value[k] = 0.0
 
 
 @kernel
 def _count(
-    value: Floats, cell: Indices, who: Indices, of_cell: Floats, of_annotator: Floats
+    value: Floats, cell: Indices, annotator: Indices, of_cell: Floats, of_annotator: Floats
 ) -> None:
     """Count the marked labels of items and of annotators."""
     of_cell[:] = 0.0
     of_annotator[:] = 0.0
     for k in range(len(value)):
         of_cell[cell[k]] += value[k]
-        of_annotator[who[k]] += value[k]
+        of_annotator[annotator[k]] += value[k]
 
 
 @kernel
@@ -351,8 +354,8 @@ def _draw_shares(state: State, shape: Floats, out: Floats) -> None:
 
 
 def _keep(
-    data: Crossed, said: Said, par: Parameters, now: Truth, summing: Room, trace: Trace, place: int,
-    log_likelihood: float,
+    data: Crossed, labels: Labels, par: Parameters, now: Truth, summing: Room, trace: Trace,
+    place: int, log_likelihood: float,
 ) -> None:  # fmt: skip
     """Write one draw into the trace."""
     trace.mu[place] = par.mu[0]
@@ -369,29 +372,29 @@ def _keep(
     if trace.log_level.shape[2]:
         trace.log_level[place] = now.log_level
     if trace.each.shape[1]:
-        log_marginals(par.sd_item[0], data, said, now, summing, trace.each[place])
+        log_marginals(par.sd_item[0], data, labels, now, summing, trace.each[place])
 
 
 def replay(
-    state: State, data: Crossed, said: Said, many: Trace, par: Parameters, now: Truth,
+    state: State, data: Crossed, labels: Labels, parameters: Trace, par: Parameters, now: Truth,
     summing: Room, trace: Trace,
 ) -> None:  # fmt: skip
     """Draw and store truths, given parameters that were drawn elsewhere (draw, ...)."""
-    counts = np.empty(len(said.prevalence))
+    counts = np.empty(len(labels.prevalence))
     offset = _offset_of(data, par, par.coefficient)
-    for place in range(len(many.mu)):
-        par.mu[0] = many.mu[place]
-        par.sd_item[0] = many.sd_item[place]
-        par.sd_annotator[0] = many.sd_annotator[place]
-        par.annotator[:] = many.annotator[place]
-        par.item[:] = many.item[place]
-        now.log_prevalence[:] = many.log_prevalence[place]
-        if len(said.level):
-            now.log_level[:] = many.log_level[place]
-        par.coefficient[:] = many.coefficient[place]
+    for place in range(len(parameters.mu)):
+        par.mu[0] = parameters.mu[place]
+        par.sd_item[0] = parameters.sd_item[place]
+        par.sd_annotator[0] = parameters.sd_annotator[place]
+        par.annotator[:] = parameters.annotator[place]
+        par.item[:] = parameters.item[place]
+        now.log_prevalence[:] = parameters.log_prevalence[place]
+        if len(labels.level):
+            now.log_level[:] = parameters.log_level[place]
+        par.coefficient[:] = parameters.coefficient[place]
         if offset is not None:
             offset.refresh(par)
         seen, known = by_items(data, odds(data, par), offset)
-        look(seen, said, known, now, summing)
-        log_likelihood = draw_truth(state, data, said, par, now, summing, counts)
-        _keep(data, said, par, now, summing, trace, place, log_likelihood)
+        look(seen, labels, known, now, summing)
+        log_likelihood = draw_truth(state, data, labels, par, now, summing, counts)
+        _keep(data, labels, par, now, summing, trace, place, log_likelihood)

@@ -1,15 +1,15 @@
-"""Moves of difficulties, truths summed out; log-likelihoods of items, difficulties summed out.
+"""Moves of difficulties with truths summed out, and log-likelihoods with difficulties summed out.
 
-Difficulties and their spread are updated with the truth of items and guesses summed out. If
-annotators disagree about an item, it is easy and has one truth, or difficult and has the other:
-given the truth the difficulty could hardly move, and given the difficulty the truth. If the truth
+Difficulties and their spread are updated with the truth of items and guesses summed out. An item on
+which annotators disagree may be easy with one truth, or difficult with another. Given the truth,
+its difficulty could hardly move; given the difficulty, the truth could hardly change. If the truth
 is known and annotators do not guess, nothing is summed out.
 
-A difficulty that was fitted to the labels of its item predicts them too well: it is summed out for
-leave-one-out cross-validation. A sum over a regular grid, of an integrand that falls to 0 on both
-sides, has a relative error of about exp(-2 pi^2 s^2 / h^2), for steps h and a peak of standard
-deviation s: 3e-9 with h = s. Each label adds at most a quarter of a unit of information, which
-bounds s from below.
+A difficulty that was fitted to the labels of its item predicts them too well. For leave-one-out
+cross-validation it is therefore summed out. A sum over a regular grid, of an integrand that falls
+to 0 on both sides, has a relative error of about exp(-2 pi^2 s^2 / h^2), for steps h and a peak of
+standard deviation s: 3e-9 with h = s. Each label adds at most a quarter of a unit of information,
+which bounds s from below.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from dissensus.families.crossed.kernels.data import Crossed, Parameters, Priors, log_scale_prior
 from dissensus.families.crossed.kernels.odds import LARGE, Odds, held
-from dissensus.families.rasch.kernels.data import Said, Truth
+from dissensus.families.rasch.kernels.data import Labels, Truth
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.random import State
 from dissensus.kernels.slices import slicer
@@ -33,33 +33,33 @@ class Room(NamedTuple):
 
     weight: Floats  # (label)
     rest: Floats  # (cell): effects of items in units of their spread
-    odds: Floats  # (label given): of the annotator, for an item of effect 0
-    gain: Floats  # (label given): part of a right label's log odds that does not depend on its item
+    odds: Floats  # (annotation): of the annotator, for an item of effect 0
+    gain: Floats  # (annotation): part of a right label's log odds that does not depend on the item
     levels: Floats  # (right, level): number of labels of each level that were wrong, and right
-    width: Floats  # (2): widths of slices, of the log spread and of an item's effect
+    width: Floats  # (2): widths of the slices of the log spread and of an item's effect
 
 
-def room(said: Said, n_cells: int) -> Room:
+def room(labels: Labels, n_cells: int) -> Room:
     """Allocate the work space."""
-    n = len(said.label)
-    n_levels = int(said.level.max()) + 1 if len(said.level) else 0
+    n = len(labels.label)
+    n_levels = int(labels.level.max()) + 1 if len(labels.level) else 0
     return Room(
-        np.empty(len(said.prevalence)), np.empty(n_cells), np.empty(n), np.empty(n),
+        np.empty(len(labels.prevalence)), np.empty(n_cells), np.empty(n), np.empty(n),
         np.empty((2, n_levels)), np.array([0.1, 2.0]),
     )  # fmt: skip
 
 
-def look(data: Crossed, said: Said, known: Odds, now: Truth, room: Room) -> None:
+def look(data: Crossed, labels: Labels, known: Odds, now: Truth, room: Room) -> None:
     """Write the part of each label that does not depend on the item."""
     _look(
-        data.annotator, said.level, said.guessed, known.annotator, math.log(_ways(said)),
+        data.annotator, labels.level, labels.guessed, known.annotator, math.log(_ways(labels)),
         now.log_level, room.odds, room.gain,
     )  # fmt: skip
 
 
-def _ways(said: Said) -> int:
+def _ways(labels: Labels) -> int:
     """Return the number of wrong labels."""
-    return max(len(said.prevalence) - 1, 1)
+    return max(len(labels.prevalence) - 1, 1)
 
 
 @kernel
@@ -120,7 +120,7 @@ def log_labels(
     effect: float, start: int, stop: int, truth: int, label: Codes, odds: Floats, gain: Floats,
     guessed: float, log_prevalence: Floats, weight: Floats,
 ) -> float:  # fmt: skip
-    """Return the log-likelihood of an item's labels if it had this effect, up to a constant."""
+    """Return the log-likelihood of an item's labels for an effect, up to a constant."""
     wrong = weigh(effect, start, stop, label, odds, gain, guessed, log_prevalence, weight)
     if truth != UNKNOWN:
         return wrong + weight[truth]
@@ -159,7 +159,7 @@ def _log_spread(
     x: float, prior: Floats, cell_start: Codes, truth: Codes, label: Codes, rest: Floats,
     odds: Floats, gain: Floats, guessed: float, log_prevalence: Floats, weight: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of the logarithm of the spread, all effects multiplied with it."""
+    """Return the log density of the log spread, all effects multiplied with the spread."""
     sd = math.exp(x)
     total = x + log_scale_prior(sd, prior)
     for c in range(len(rest)):
@@ -174,7 +174,7 @@ _slice_spread = slicer(_log_spread)
 
 
 def move_difficulties(
-    state: State, data: Crossed, said: Said, par: Parameters, priors: Priors, known: Odds,
+    state: State, data: Crossed, labels: Labels, par: Parameters, priors: Priors, known: Odds,
     now: Truth, room: Room, rate: float,
 ) -> None:  # fmt: skip
     """Move the spread with all effects, and then each effect; truths must be drawn next.
@@ -182,8 +182,8 @@ def move_difficulties(
     `look` must have been called before. ``rate`` is the learning rate, or 0.
     """
     _move_difficulties(
-        state, rate, room.width, priors.sd_item, data.cell_start, said.truth, said.label,
-        room.rest, room.odds, room.gain, said.guessed, now.log_prevalence, room.weight,
+        state, rate, room.width, priors.sd_item, data.cell_start, labels.truth, labels.label,
+        room.rest, room.odds, room.gain, labels.guessed, now.log_prevalence, room.weight,
         par.sd_item, par.item, known.cell,
     )  # fmt: skip
 
@@ -219,12 +219,12 @@ _FADED = 37.0
 
 
 def log_marginals(
-    sd: float, data: Crossed, said: Said, now: Truth, room: Room, out: Floats
+    sd: float, data: Crossed, labels: Labels, now: Truth, room: Room, out: Floats
 ) -> None:
     """Write the log-likelihood of each cell (cell), difficulty and unknown truth summed out."""
     _log_marginals(
-        sd, data.cell_start, said.truth, said.label, said.level, room.odds, room.gain,
-        said.guessed, now.log_prevalence, now.log_level, room.weight, out,
+        sd, data.cell_start, labels.truth, labels.label, labels.level, room.odds, room.gain,
+        labels.guessed, now.log_prevalence, now.log_level, room.weight, out,
     )  # fmt: skip
 
 
@@ -241,7 +241,7 @@ def _log_marginals(
         high, total = -np.inf, 0.0
         for side in (-1, 1):
             k, x = int(side < 0), np.inf
-            # Among many similar items, an item on which all are wrong lies far beyond its prior.
+            # Among many similar items, one on which all are wrong is far in the tail of the prior.
             while k <= n or x > high - _FADED:
                 effect = side * k * step
                 z = effect / sd

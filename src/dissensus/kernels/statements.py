@@ -1,8 +1,8 @@
-"""Pairs of annotators and systems on the same items, counted without listing them.
+"""Distances of annotators from each other and from systems, by item.
 
-A voice is all labels that one annotator gave one item. Rows and voices are in the order of
-`grouped`. The distance of two voices is the mean over pairs of their labels (Lovchinsky et al.
-2020, Eq. 1).
+A *statement* is all labels that one annotator gave one item. Rows and statements are in the order
+of `grouped`. The distance of two statements is the mean over pairs of their labels (Lovchinsky et
+al. 2020, Eq. 1).
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from dissensus.kernels.sorting import sorted_with_order
 from dissensus.kernels.types import Floats, Ints
 
 
-class Voices(NamedTuple):
-    """Where the voices of each item, and the rows of each voice, start."""
+class Statements(NamedTuple):
+    """Where the statements of each item, and the rows of each statement, start."""
 
     first: Ints
-    """(item + 1): voices ``first[i]`` to ``first[i + 1]`` are of item i."""
+    """(item + 1): statements ``first[i]`` to ``first[i + 1]`` are of item i."""
     start: Ints
-    """(voice + 1): rows ``start[v]`` to ``start[v + 1]`` of the order belong to voice v."""
+    """(statement + 1): rows ``start[v]`` to ``start[v + 1]`` of the order belong to statement v."""
     item: Ints
-    """(voice): its item."""
+    """(statement): its item."""
 
 
-def voices_of(rows: Grouped) -> Voices:
+def statements_of(rows: Grouped) -> Statements:
     """List the distinct pairs of an item and an annotator."""
     ends = np.flatnonzero(rows.own == np.arange(1, len(rows.own) + 1)) + 1
-    return Voices(
-        first=np.concatenate([[0], np.cumsum(rows.voices)]),
+    return Statements(
+        first=np.concatenate([[0], np.cumsum(rows.n_annotators)]),
         start=np.concatenate([[0], ends]),
-        item=np.repeat(np.arange(len(rows.voices)), rows.voices),
+        item=np.repeat(np.arange(len(rows.n_annotators)), rows.n_annotators),
     )
 
 
 @kernel
-def names_apart(first: Ints, start: Ints, said: Ints, n_labels: int) -> Floats:
-    """Return the rate at which each voice differs from the others of its item (voice).
+def names_apart(first: Ints, start: Ints, row_code: Ints, n_labels: int) -> Floats:
+    """Return the rate at which each statement differs from the others of its item (statement).
 
     NaN if there are no others.
 
@@ -54,14 +54,14 @@ def names_apart(first: Ints, start: Ints, said: Ints, n_labels: int) -> Floats:
     out = np.full(len(start) - 1, np.nan)
     for i in range(len(first) - 1):
         others = first[i + 1] - first[i] - 1
-        for turn in range(2):  # first sum over all voices, then compare each
+        for turn in range(2):  # first sum over all statements, then compare each
             for v in range(first[i], first[i + 1]):
                 # Labels are counted before they are divided: three thirds are exactly 1.
                 low, high, same = start[v], start[v + 1], 0.0
                 for row in range(low, high):
-                    count[said[row]] += 1
+                    count[row_code[row]] += 1
                 for row in range(low, high):
-                    label = said[row]
+                    label = row_code[row]
                     share = count[label] / (high - low)
                     count[label] = 0
                     if turn == 0:
@@ -71,13 +71,13 @@ def names_apart(first: Ints, start: Ints, said: Ints, n_labels: int) -> Floats:
                 if turn == 1 and others > 0:
                     out[v] = 1.0 - same / others
         for row in range(start[first[i]], start[first[i + 1]]):
-            amount[said[row]] = 0.0
+            amount[row_code[row]] = 0.0
     return out
 
 
 @kernel
-def name_towards(start: Ints, said: Ints, target: Ints) -> Floats:
-    """Return the rate at which each voice differs from a label (voice); NaN where the label is -1.
+def name_towards(start: Ints, row_code: Ints, target: Ints) -> Floats:
+    """Return the rate at which each statement differs from a label; NaN where the label is -1.
 
     >>> name_towards(np.array([0, 2, 3]), np.array([1, 0, 0]), np.array([0, 5]))
     array([0.5, 1. ])
@@ -85,10 +85,10 @@ def name_towards(start: Ints, said: Ints, target: Ints) -> Floats:
     out = np.full(len(target), np.nan)
     for v in range(len(target)):
         if target[v] >= 0:
-            other = 0
+            differing = 0
             for row in range(start[v], start[v + 1]):
-                other += said[row] != target[v]
-            out[v] = other / (start[v + 1] - start[v])
+                differing += row_code[row] != target[v]
+            out[v] = differing / (start[v + 1] - start[v])
     return out
 
 
@@ -97,21 +97,21 @@ _DIGITS: Final = 1e-3
 
 
 @inner
-def _centred(start: Ints, given: Floats, low: int, high: int) -> tuple[Floats, Floats]:
-    """Return mean and mean square of each voice of an item, around one of its numbers.
+def _centred(start: Ints, values: Floats, low: int, high: int) -> tuple[Floats, Floats]:
+    """Return mean and mean square of each statement of an item, after a number is subtracted.
 
-    It is the median, so that an extreme number does not cost the others digits; and it is one of
-    the numbers, so that equal numbers are exactly 0 around it.
+    This number is the median of the first numbers of statements, so that an extreme number does not
+    cost the others digits. It is one of the numbers, so that equal numbers become exactly 0.
     """
     firsts = np.empty(high - low)
     for v in range(low, high):
-        firsts[v - low] = given[start[v]]
+        firsts[v - low] = values[start[v]]
     ordered, _ = sorted_with_order(firsts)
     centre = ordered[(high - low - 1) // 2]
     mean, square = np.zeros(high - low), np.zeros(high - low)
     for v in range(low, high):
         for row in range(start[v], start[v + 1]):
-            value = given[row] - centre
+            value = values[row] - centre
             mean[v - low] += value
             square[v - low] += value * value
         mean[v - low] /= start[v + 1] - start[v]
@@ -120,11 +120,11 @@ def _centred(start: Ints, given: Floats, low: int, high: int) -> tuple[Floats, F
 
 
 @kernel
-def squares_apart(first: Ints, start: Ints, given: Floats) -> tuple[Floats, Floats]:
-    """Return mean squared differences of numbers (row), for each voice.
+def squares_apart(first: Ints, start: Ints, values: Floats) -> tuple[Floats, Floats]:
+    """Return mean squared differences of numbers (row), for each statement.
 
-    The first array is between the voice and the others of its item, NaN if it is alone. The second
-    is among the other voices, NaN if there are fewer than two.
+    The first array is between the statement and the others of its item, NaN if there are none. The
+    second is among the others, NaN if there are fewer than two.
     """
     apart, left = np.empty(len(start) - 1), np.empty(len(start) - 1)
     apart[:] = np.nan
@@ -134,9 +134,9 @@ def squares_apart(first: Ints, start: Ints, given: Floats) -> tuple[Floats, Floa
         others = high - low - 1
         if others < 1:
             continue
-        mean, square = _centred(start, given, low, high)
-        # Three sums over the voices after each voice; those before it are summed in the loop.
-        # Subtracting a voice from the total would leave only rounding errors of extreme numbers.
+        mean, square = _centred(start, values, low, high)
+        # Three sums over the statements after each; those before it are summed in the loop.
+        # Subtracting an extreme statement from the total would leave only rounding errors.
         after = np.zeros((high - low + 1, 3))
         for v in range(high - low - 1, -1, -1):
             after[v, 0] = after[v + 1, 0] + mean[v]
@@ -154,8 +154,8 @@ def squares_apart(first: Ints, start: Ints, given: Floats) -> tuple[Floats, Floa
 
 
 @kernel
-def square_towards(start: Ints, given: Floats, target: Floats) -> Floats:
-    """Return the mean squared difference of each voice from a number (voice).
+def square_towards(start: Ints, values: Floats, target: Floats) -> Floats:
+    """Return the mean squared difference of each statement from a number (statement).
 
     >>> square_towards(np.array([0, 2]), np.array([1.0, 3.0]), np.array([2.0]))
     array([1.])
@@ -164,14 +164,14 @@ def square_towards(start: Ints, given: Floats, target: Floats) -> Floats:
     for v in range(len(target)):
         total = 0.0
         for row in range(start[v], start[v + 1]):
-            total += (given[row] - target[v]) ** 2
+            total += (values[row] - target[v]) ** 2
         out[v] = total / (start[v + 1] - start[v])
     return out
 
 
 @kernel
-def excess_towards(start: Ints, given: Floats, target: Floats, tolerance: float) -> Floats:
-    """Return the excess of each voice's difference from a number over the tolerance (voice).
+def excess_towards(start: Ints, values: Floats, target: Floats, tolerance: float) -> Floats:
+    """Return the mean excess of each statement's difference from a number over the tolerance.
 
     >>> excess_towards(np.array([0, 2]), np.array([1.0, 3.0]), np.array([0.0]), 1.5)
     array([0.75])
@@ -182,14 +182,14 @@ def excess_towards(start: Ints, given: Floats, target: Floats, tolerance: float)
             continue
         total = 0.0
         for row in range(start[v], start[v + 1]):
-            total += max(0.0, abs(given[row] - target[v]) - tolerance)
+            total += max(0.0, abs(values[row] - target[v]) - tolerance)
         out[v] = total / (start[v + 1] - start[v])
     return out
 
 
 @inner
 def _both_sides(values: Floats, weights: Floats, tolerance: float) -> Floats:
-    """Return `reach` over smaller plus larger numbers, for numbers in any order."""
+    """Return `reach` over smaller numbers plus that over larger ones, for numbers in any order."""
     n = len(values)
     ordered, order = sorted_with_order(values)
     mirrored = np.empty(n)
@@ -206,18 +206,18 @@ def _both_sides(values: Floats, weights: Floats, tolerance: float) -> Floats:
 
 
 @inner
-def _excess_between(start: Ints, share: Floats, given: Floats, tolerance: float) -> Floats:
-    """Return for each of some voices of an item the sum of excesses over the other voices."""
+def _excess_between(start: Ints, share: Floats, values: Floats, tolerance: float) -> Floats:
+    """Return for each of some statements of an item the sum of excesses to the others of these."""
     out = np.zeros(len(start) - 1)
     begin = start[0]
-    exceeds = _both_sides(given[begin : start[-1]], share[begin : start[-1]], tolerance)
+    exceeds = _both_sides(values[begin : start[-1]], share[begin : start[-1]], tolerance)
     for v in range(len(out)):
         low, high = start[v], start[v + 1]
         total = 0.0
         for row in range(low, high):
             total += share[row] * exceeds[row - begin]
         if high > low + 1:  # an annotator is not compared with their own labels
-            own = _both_sides(given[low:high], share[low:high], tolerance)
+            own = _both_sides(values[low:high], share[low:high], tolerance)
             for row in range(low, high):
                 total -= share[row] * own[row - low]
         out[v] = max(0.0, total)
@@ -226,18 +226,18 @@ def _excess_between(start: Ints, share: Floats, given: Floats, tolerance: float)
 
 @inner
 def _excess_without(
-    gone: int, start: Ints, share: Floats, given: Floats, tolerance: float
+    omitted: int, start: Ints, share: Floats, values: Floats, tolerance: float
 ) -> float:
-    """Return the sum of excesses over pairs of an item's voices other than ``gone``."""
-    low, high, begin = start[gone], start[gone + 1], start[0]
+    """Return the sum of excesses over ordered pairs of an item's statements except ``omitted``."""
+    low, high, begin = start[omitted], start[omitted + 1], start[0]
     n = start[-1] - begin - (high - low)
     rest = np.empty(len(start) - 1, dtype=np.int64)
     shares, numbers = np.empty(n), np.empty(n)
     for v in range(len(rest)):
-        rest[v] = start[v] - begin if v <= gone else start[v + 1] - (high - low) - begin
+        rest[v] = start[v] - begin if v <= omitted else start[v + 1] - (high - low) - begin
     for k in range(n):
         row = begin + k if begin + k < low else begin + k + (high - low)
-        shares[k], numbers[k] = share[row], given[row]
+        shares[k], numbers[k] = share[row], values[row]
     total = 0.0
     for excess in _excess_between(rest, shares, numbers, tolerance):
         total += excess
@@ -246,12 +246,12 @@ def _excess_without(
 
 @kernel
 def excess_apart(
-    first: Ints, start: Ints, share: Floats, given: Floats, tolerance: float
+    first: Ints, start: Ints, share: Floats, values: Floats, tolerance: float
 ) -> tuple[Floats, Floats]:
     r"""Return means of :math:`\max(0, |y - y'| - \lambda)`, as `squares_apart` does.
 
     By sorting, an item with n numbers takes time n log n, although it has n squared pairs.
-    ``share`` (row) is one over the number of rows of the voice.
+    ``share`` (row) is one over the number of rows of the statement.
     """
     apart, left = np.empty(len(start) - 1), np.empty(len(start) - 1)
     apart[:] = np.nan
@@ -261,7 +261,7 @@ def excess_apart(
         if others < 1:
             continue
         bounds = start[first[i] : first[i + 1] + 1]
-        sums = _excess_between(bounds, share, given, tolerance)
+        sums = _excess_between(bounds, share, values, tolerance)
         whole = 0.0
         for v in range(len(sums)):
             whole += sums[v]
@@ -271,7 +271,7 @@ def excess_apart(
                 continue
             rest = whole - 2.0 * sums[v]
             if rest < _DIGITS * whole:  # digits were lost to an extreme number
-                rest = _excess_without(v, bounds, share, given, tolerance)
+                rest = _excess_without(v, bounds, share, values, tolerance)
             left[first[i] + v] = rest / (others * (others - 1.0))
     return apart, left
 
@@ -285,23 +285,23 @@ Delta = Callable[[Ints, Ints], Floats]
 
 @kernel
 def _pairs(start: Ints, own: Ints, low: int, high: int) -> tuple[Ints, Ints]:
-    """List the pairs of different voices of the items from low to high."""
+    """List the pairs of rows of different statements of items ``low`` to ``high`` - 1."""
     n = 0
     for i in range(low, high):
-        for one in range(start[i], start[i + 1]):
-            n += start[i + 1] - own[one]
+        for row in range(start[i], start[i + 1]):
+            n += start[i + 1] - own[row]
     left, right = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     n = 0
     for i in range(low, high):
-        for one in range(start[i], start[i + 1]):
-            for two in range(own[one], start[i + 1]):
-                left[n], right[n] = one, two
+        for row in range(start[i], start[i + 1]):
+            for other_row in range(own[row], start[i + 1]):
+                left[n], right[n] = row, other_row
                 n += 1
     return left, right
 
 
 def pair_blocks(rows: Grouped) -> Iterator[tuple[Ints, Ints]]:
-    """Yield the pairs of rows of different voices of an item, a limited number at a time.
+    """Yield the pairs of rows of different statements of an item, a limited number at a time.
 
     >>> from dissensus.kernels.grouped import grouped
     >>> [(left.tolist(), right.tolist()) for left, right in pair_blocks(
@@ -315,45 +315,45 @@ def pair_blocks(rows: Grouped) -> Iterator[tuple[Ints, Ints]]:
         yield _pairs(rows.start, rows.own, int(low), int(high))
 
 
-def pairs_apart(rows: Grouped, voices: Voices, delta: Delta) -> Floats:
-    """Return the mean distance of each voice to the others of its item (voice), NaN if it is alone.
+def pairs_apart(rows: Grouped, statements: Statements, delta: Delta) -> Floats:
+    """Return the mean distance of each statement to the others of its item; NaN without others.
 
-    ``delta`` maps arrays of the places of two statements (labels, sets, rankings) to distances.
+    ``delta`` maps arrays of the places of two rows (labels, sets or rankings) to distances.
 
     >>> from dissensus.kernels.grouped import grouped
-    >>> from dissensus.kernels.voices import voices_of
+    >>> from dissensus.kernels.statements import statements_of
     >>> rows = grouped(np.zeros(3, int), np.arange(3), 1)
-    >>> said = np.array([1.0, 2.0, 5.0])
-    >>> pairs_apart(rows, voices_of(rows), lambda one, two: abs(said[one] - said[two]))
+    >>> y = np.array([1.0, 2.0, 5.0])
+    >>> pairs_apart(rows, statements_of(rows), lambda left, right: abs(y[left] - y[right]))
     array([2.5, 2. , 3.5])
     """
-    n = len(voices.item)
-    voice = np.repeat(np.arange(n), np.diff(voices.start))
+    n = len(statements.item)
+    of_row = np.repeat(np.arange(n), np.diff(statements.start))
     total = np.zeros(n)
     for left, right in pair_blocks(rows):
         amount = rows.share[left] * rows.share[right] * delta(left, right)
-        total += np.bincount(voice[left], amount, n) + np.bincount(voice[right], amount, n)
-    others = np.diff(voices.first)[voices.item] - 1.0
+        total += np.bincount(of_row[left], amount, n) + np.bincount(of_row[right], amount, n)
+    others = np.diff(statements.first)[statements.item] - 1.0
     return np.where(others < 1, np.nan, total / np.maximum(others, 1.0))
 
 
-def pairs_towards(rows: Grouped, voices: Voices, delta: Delta, asked: Ints) -> Floats:
-    """Return the mean distance of voices to a system's answers on their items (voice).
+def pairs_towards(rows: Grouped, statements: Statements, delta: Delta, answered: Ints) -> Floats:
+    """Return the mean distance of statements to a system's answers on their items (statement).
 
-    ``delta`` maps the places of statements, and the items, to distances. Voices that are not among
-    ``asked`` are NaN.
+    ``delta`` maps the places of rows, and the items, to distances. Statements that are not among
+    ``answered`` are NaN.
 
     >>> from dissensus.kernels.grouped import grouped
-    >>> from dissensus.kernels.voices import voices_of
+    >>> from dissensus.kernels.statements import statements_of
     >>> rows = grouped(np.zeros(2, int), np.arange(2), 1)
-    >>> said = np.array([1.0, 2.0])
-    >>> pairs_towards(rows, voices_of(rows), lambda one, item: said[one] - item, np.array([1]))
+    >>> y = np.array([1.0, 2.0])
+    >>> pairs_towards(rows, statements_of(rows), lambda row, item: y[row] - item, np.array([1]))
     array([nan,  2.])
     """
-    n = len(voices.item)
-    wanted = np.zeros(n, dtype=bool)
-    wanted[asked] = True
-    voice = np.repeat(np.arange(n), np.diff(voices.start))
-    place = np.flatnonzero(wanted[voice])
-    amount = rows.share[place] * delta(place, voices.item[voice[place]])
-    return np.where(wanted, np.bincount(voice[place], amount, n), np.nan)
+    n = len(statements.item)
+    is_answered = np.zeros(n, dtype=bool)
+    is_answered[answered] = True
+    of_row = np.repeat(np.arange(n), np.diff(statements.start))
+    place = np.flatnonzero(is_answered[of_row])
+    amount = rows.share[place] * delta(place, statements.item[of_row[place]])
+    return np.where(is_answered, np.bincount(of_row[place], amount, n), np.nan)
