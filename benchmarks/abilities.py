@@ -38,7 +38,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", help="an interpreter that has nutpie")
-    asked = parser.parse_args()
+    requested = parser.parse_args()
     warnings.simplefilter("ignore", dx.DissensusWarning)
     print(f"{described()}\n\n{HEAD}")
     table, truth = _study()
@@ -52,8 +52,8 @@ def main() -> None:
     }.items():
         seconds, ability = _ours(ann, **options)
         print(_row(f"dissensus, {name}", seconds, ability), flush=True)
-    if asked.python:
-        seconds, ability = _peer(asked.python, table, truth)
+    if requested.python:
+        seconds, ability = _peer(requested.python, table, truth)
         print(_row("nutpie, truth known", seconds, ability))
 
 
@@ -74,8 +74,8 @@ def _ours(ann: xr.Dataset, draws: int = 1000, **options: Any) -> tuple[float, xr
     run = {"chains": 2, "progressbar": False, "keep_items": False, "random_seed": 1, **options}
     fit(ann, draws=2, tune=2, **run)  # compiles
     start = time.perf_counter()
-    found = fit(ann, draws=draws, tune=300, **run)
-    return time.perf_counter() - start, found["posterior"]["ability"]
+    fitted = fit(ann, draws=draws, tune=300, **run)
+    return time.perf_counter() - start, fitted["posterior"]["ability"]
 
 
 def _peer(python: str, table: pd.DataFrame, truth: Any) -> tuple[float, xr.DataArray]:
@@ -87,9 +87,9 @@ def _peer(python: str, table: pd.DataFrame, truth: Any) -> tuple[float, xr.DataA
             [python, str(Path(__file__).with_name("abilities_worker.py")), "1000", str(path)],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
-    found = json.loads(run.stdout.splitlines()[-1])
-    ability = xr.DataArray(found["ability"], dims=("chain", "draw", "annotator"))
-    return found["seconds"], ability
+    result = json.loads(run.stdout.splitlines()[-1])
+    ability = xr.DataArray(result["ability"], dims=("chain", "draw", "annotator"))
+    return result["seconds"], ability
 
 
 def _row(name: str, seconds: float, ability: xr.DataArray) -> str:

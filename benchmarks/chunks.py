@@ -89,11 +89,11 @@ def work(folder: Path) -> None:
     found_in(dx.chunked(ann.isel(few | rows)), pred.isel(few)).compute()  # compiles
     before = peak_memory()
     start = time.perf_counter()
-    found = found_in(ann, pred)
+    result = found_in(ann, pred)
     laid = time.perf_counter() - start
-    found = found.compute()
+    result = result.compute()
     seconds = time.perf_counter() - start
-    low, high = np.quantile(found.to_numpy(), [0.05, 0.95], axis=(0, 1))
+    low, high = np.quantile(result.to_numpy(), [0.05, 0.95], axis=(0, 1))
     peak = peak_memory()
     print(json.dumps({"seconds": seconds, "laid": laid, "peak": peak, "before": before,
                       "low": low.tolist(), "high": high.tolist()}))  # fmt: skip
@@ -110,14 +110,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", nargs="*", type=float, default=[1e4, 1e5, 1e6])
     parser.add_argument("--work", type=Path)
-    asked = parser.parse_args()
-    if asked.work:
-        work(asked.work)
+    options = parser.parse_args()
+    if options.work:
+        work(options.work)
         return
     print("| items | seconds | peak, GB | exponent since the last | accuracy of the best, 90 % |")
     print("|--:|--:|--:|--:|---|")
     last = None
-    for n_items in map(int, asked.items):
+    for n_items in map(int, options.items):
         with tempfile.TemporaryDirectory() as folder, dask.config.set(scheduler="threads"):
             store(Path(folder), n_items)
             done = subprocess.run([sys.executable, __file__, "--work", folder], check=True,

@@ -50,15 +50,15 @@ HEAD = (
 
 def main() -> None:
     """Print one table for each family, then how time and memory grow."""
-    asked = _asked()
+    options = _asked()
     warnings.simplefilter("ignore", dx.DissensusWarning)
     print(f"{described()}\n\nOne core, one chain; seconds of sampling, warm-up included.\n")
-    for family in asked.families:
+    for family in options.families:
         print(f"{family}: 20,000 labels, 4,000 items, 100 annotators\n\n{HEAD}")
-        for row in _family(family, asked):
+        for row in _family(family, options):
             print(row, flush=True)
         print()
-    if not asked.no_growth:
+    if not options.no_growth:
         print("| gaussian labels | seconds | effective draws | a second | peak memory |")
         print("|--:|--:|--:|--:|--:|")
         for n in (10_000, 100_000, 1_000_000, 4_000_000):
@@ -74,11 +74,11 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--timeout", type=int, default=900, help="seconds for one peer")
     parser.add_argument("--no-growth", action="store_true")
     parser.add_argument("--alone", type=int, default=0, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.alone:
-        _alone(asked.alone)
+    options = parser.parse_args()
+    if options.alone:
+        _alone(options.alone)
         sys.exit()
-    return asked
+    return options
 
 
 def _study(family: str) -> xr.Dataset:
@@ -99,14 +99,14 @@ def _family(family: str, asked: argparse.Namespace) -> Iterator[str]:
         value = ann["value"] if "value" in ann else ann["label_code"]
         np.savez(table, y=value, item=ann["item_code"], annotator=ann["annotator_code"])
         for peer in PEERS[family] if asked.python else ():
-            found = _peer(asked, peer, family, table)
-            if isinstance(found, str):
-                yield f"| {peer} | {found} | | | | |"
+            result = _peer(asked, peer, family, table)
+            if isinstance(result, str):
+                yield f"| {peer} | {result} | | | | |"
                 continue
-            arrays = {k: np.array(v) for k, v in found["draws"].items()}
+            arrays = {k: np.array(v) for k, v in result["draws"].items()}
             effective = _worst(arrays, family)
-            ratio = mine / (effective / found["seconds"])
-            yield _row(peer, found["seconds"], effective, ratio, _icc(arrays, family))
+            ratio = mine / (effective / result["seconds"])
+            yield _row(peer, result["seconds"], effective, ratio, _icc(arrays, family))
         if asked.r and family != "ordinal":
             yield _lme4(asked.r, family, ann, Path(folder))
 
@@ -124,10 +124,10 @@ def _ours(ann: xr.Dataset, family: str, draws: int) -> tuple[float, dict[str, An
 
     drawn(2, 2)
     start = time.perf_counter()
-    found = drawn(draws, 500)
+    result = drawn(draws, 500)
     seconds = time.perf_counter() - start
     names = ("sigma_item", "sigma_annotator") + (("sigma",) if family == "gaussian" else ())
-    return seconds, {name: getattr(found, name)[..., 0] for name in names}
+    return seconds, {name: getattr(result, name)[..., 0] for name in names}
 
 
 def _icc(draws: dict[str, Any], family: str) -> Any:

@@ -112,14 +112,14 @@ def _bambi(family: str, data: dict[str, Any]) -> tuple[float, dict[str, Any]]:
         draws=DRAWS, tune=TUNE, chains=1, cores=1, progressbar=False, random_seed=1,
     )  # fmt: skip
     posterior = trace.posterior
-    found = {
+    result = {
         "sigma_item": posterior["1|item_sigma"].values,
         "sigma_annotator": posterior["1|annotator_sigma"].values,
     }
     if family == "gaussian":
-        found["sigma"] = posterior["sigma"].values
+        result["sigma"] = posterior["sigma"].values
     attrs = posterior.attrs
-    return float(attrs["sampling_time"]), found
+    return float(attrs["sampling_time"]), result
 
 
 if __name__ == "__main__":

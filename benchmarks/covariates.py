@@ -50,25 +50,25 @@ ONE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS
 
 def main() -> None:
     """Do what is asked."""
-    asked = _asked()
+    options = _asked()
     warnings.simplefilter("ignore")
-    if asked.work:
-        _work(*asked.work)
+    if options.work:
+        _work(*options.work)
         return
     from machine import described
 
     print(described(), flush=True)
-    if "agreement" in asked.parts:
-        for family in asked.families:
+    if "agreement" in options.parts:
+        for family in options.families:
             agreement(family)
-    if "speed" in asked.parts:
-        speed(asked)
-    if "many" in asked.parts:
+    if "speed" in options.parts:
+        speed(options)
+    if "many" in options.parts:
         many()
-    if "popquorn" in asked.parts and asked.shared:
-        popquorn(asked.shared / "popquorn_offensiveness")
-    if "without" in asked.parts and asked.before:
-        without(asked)
+    if "popquorn" in options.parts and options.shared:
+        popquorn(options.shared / "popquorn_offensiveness")
+    if "without" in options.parts and options.before:
+        without(options)
 
 
 def _asked() -> argparse.Namespace:
@@ -128,13 +128,13 @@ def study(family: str, part: str) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFr
 def columns(labels: pd.DataFrame, items: pd.DataFrame, annotators: pd.DataFrame) -> Any:
     """Return centred covariates (label, term) in the order of the formula, without formulae."""
     table = labels.merge(items, on="item", how="left").merge(annotators, on="annotator", how="left")
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name in FORMULA.strip("~ ").split(" + "):
         for level in LEVELS.get(name, " ")[name in LEVELS :]:
             value = table[name] == level if name in LEVELS else table[name]
-            found[f"{name}[{level}]" if name in LEVELS else name] = value.astype(float)
-    assert list(found) == list(TRUE)
-    value = np.stack(list(found.values()), axis=1)
+            result[f"{name}[{level}]" if name in LEVELS else name] = value.astype(float)
+    assert list(result) == list(TRUE)
+    value = np.stack(list(result.values()), axis=1)
     return value - value.mean(axis=0)
 
 
@@ -176,13 +176,13 @@ def _ours(
     first = _seconds()
     fit = dx.models.crossed_effects.fit(ann, draws=settings["draws"], **options)
     last = _seconds()
-    found = {name: value.to_numpy() for name, value in fit["posterior"].data_vars.items()}
+    result = {name: value.to_numpy() for name, value in fit["posterior"].data_vars.items()}
     assert fit["posterior"]["term"].to_numpy().tolist() == list(TRUE)
-    draws = {name: found[name] for name in (*PARTS, "coefficient") if name in found}
+    draws = {name: result[name] for name in (*PARTS, "coefficient") if name in result}
     if family == "ordinal":
-        draws["threshold"] = found["cutpoint"] - found["mu"][..., None]
+        draws["threshold"] = result["cutpoint"] - result["mu"][..., None]
     else:
-        draws["mu"] = found["mu"]
+        draws["mu"] = result["mu"]
     return {"first": first - started, "sampling": last - first}, draws
 
 
@@ -201,7 +201,7 @@ def _bambi(
             tuned[draw.chain] = clock[-1]
 
     started = _seconds()
-    found = model.fit(
+    fitted = model.fit(
         draws=draws, tune=tune, chains=2, cores=1, progressbar=False, random_seed=1, callback=note,
         compute_convergence_checks=False,
     ).posterior  # fmt: skip
@@ -209,8 +209,8 @@ def _bambi(
     after = sum(end - tuned[chain] for chain, end in enumerate(ends))
     names = {"sigma_item": "1|item_sigma", "sigma_annotator": "1|annotator_sigma",
              "sigma": "sigma", "mu": "Intercept", "threshold": "threshold"}  # fmt: skip
-    out = {ours: found[theirs].to_numpy() for ours, theirs in names.items() if theirs in found}
-    out["coefficient"] = np.stack([found[f"x{k}"].to_numpy() for k in range(len(TRUE))], axis=-1)
+    out = {ours: fitted[theirs].to_numpy() for ours, theirs in names.items() if theirs in fitted}
+    out["coefficient"] = np.stack([fitted[f"x{k}"].to_numpy() for k in range(len(TRUE))], axis=-1)
     seconds = {"first": clock[0] - started, "sampling": clock[-1] - clock[0], "after": after}
     return seconds, out
 
@@ -358,11 +358,11 @@ def speed(asked: argparse.Namespace) -> None:
             draws, tune = (1000, 500) if who == "ours" else (asked.draws, asked.tune)
             centred = sampler == "centred"
             _written(folder, "ordinal", "speed", draws=draws, tune=tune, centred=centred)
-            found = _run(who, folder, asked.timeout)
-            if isinstance(found, str):
-                print(f"| {SAMPLERS[sampler]} | {found} | | | | |", flush=True)
+            result = _run(who, folder, asked.timeout)
+            if isinstance(result, str):
+                print(f"| {SAMPLERS[sampler]} | {result} | | | | |", flush=True)
                 continue
-            seconds, values = found
+            seconds, values = result
             ess = np.array([float(az.ess(one)) for one in _each(values["coefficient"])])
             two = np.array([ess.min(), np.median(ess)])
             for what in ("sampling", *(["after"] if "after" in seconds else [])):
@@ -386,17 +386,17 @@ def _measured(ann: Any, family: str, **options: Any) -> Any:
                                                "progressbar": False} | options  # fmt: skip
     fit(ann, **how | {"draws": 2, "tune": 2, "chains": 1})
     begun = _seconds()
-    found = fit(ann, **how)["posterior"]["coefficient"]
+    fitted = fit(ann, **how)["posterior"]["coefficient"]
     seconds = _seconds() - begun
-    effective = az.ess(found).to_numpy()
+    effective = az.ess(fitted).to_numpy()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
-        f"{family}, {ann.sizes['annotation']:,} labels, {found.sizes['term']} coefficients: "
+        f"{family}, {ann.sizes['annotation']:,} labels, {fitted.sizes['term']} coefficients: "
         f"{seconds:.0f} processor seconds, peak memory {memory:.2f} GB, effective draws "
         f"{effective.min():,.0f} (worst) and {np.median(effective):,.0f}, r-hat "
-        f"{float(az.rhat(found).max()):.3f}", flush=True,
+        f"{float(az.rhat(fitted).max()):.3f}", flush=True,
     )  # fmt: skip
-    return found
+    return fitted
 
 
 def many() -> None:

@@ -21,15 +21,15 @@ def main() -> None:
     table = pd.read_csv(sys.argv[1], dtype=str)
     DawidSkene(n_iter=1).fit(table)
     start = time.perf_counter(), time.process_time()
-    found = DawidSkene().fit(table)
+    fitted = DawidSkene().fit(table)
     spent = {
         "seconds": time.perf_counter() - start[0],
         "processor": time.process_time() - start[1],
     }
     if len(sys.argv) > 2:
-        found.probas_.to_csv(sys.argv[2])
+        fitted.probas_.to_csv(sys.argv[2])
     peak = peak_memory() / 2**30
-    print(json.dumps(spent | {"iterations": len(found.loss_history_), "peak": peak}))
+    print(json.dumps(spent | {"iterations": len(fitted.loss_history_), "peak": peak}))
 
 
 if __name__ == "__main__":

@@ -38,11 +38,11 @@ def columns(labels: list[Any]) -> dict[str, list[Any]]:
     rng = np.random.default_rng(1)
     truth = rng.integers(len(labels), size=N_ITEMS)
     wrong = rng.integers(len(labels), size=(N_ITEMS, N_ANNOTATORS))
-    said = np.where(rng.random(wrong.shape) < 0.7, truth[:, None], wrong)
-    item, annotator = np.indices(said.shape).reshape(2, -1)
+    given = np.where(rng.random(wrong.shape) < 0.7, truth[:, None], wrong)
+    item, annotator = np.indices(given.shape).reshape(2, -1)
     return {
         "item": [f"i{i}" for i in item], "annotator": [f"a{a}" for a in annotator],
-        "label": [labels[k] for k in said.ravel()],
+        "label": [labels[k] for k in given.ravel()],
     }  # fmt: skip
 
 
@@ -175,13 +175,13 @@ def measured(case: str) -> dict[str, float]:
     """Measure the first call in this process, and the next."""
     warnings.simplefilter("ignore")
     call = prepared(case)
-    found = {}
+    result = {}
     for name in ("first", "again"):
         begun, clock = processor_seconds(), time.perf_counter()
         call()
-        found[name] = processor_seconds() - begun
-        found[f"{name}_clock"] = time.perf_counter() - clock
-    return found
+        result[name] = processor_seconds() - begun
+        result[f"{name}_clock"] = time.perf_counter() - clock
+    return result
 
 
 def in_a_process(python: str, case: str, cache: str) -> dict[str, float]:
@@ -193,8 +193,8 @@ def in_a_process(python: str, case: str, cache: str) -> dict[str, float]:
             "PYTENSOR_FLAGS": f"base_compiledir={cache}/pytensor",
         },
     )  # fmt: skip
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 def main() -> None:

@@ -29,8 +29,8 @@ def main() -> None:
     )
     seconds = time.perf_counter() - start
     size = fit["posterior"]["plausibility"].nbytes
-    found = {"seconds": seconds, "before": before, "peak": peak_memory(), "draws": size}
-    print(json.dumps(found))
+    result = {"seconds": seconds, "before": before, "peak": peak_memory(), "draws": size}
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

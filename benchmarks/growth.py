@@ -44,10 +44,12 @@ def annotations(items: int, annotators: int, labels: int) -> xr.Dataset:
     who = ((item * 7 + np.tile(np.arange(PER_ITEM), items) * 3) % annotators).astype(np.int64)
     skill = rng.uniform(0.55, 0.9, annotators)
     truth = rng.integers(0, labels, items)[item]
-    said = np.where(rng.random(len(item)) < skill[who], truth, rng.integers(0, labels, len(item)))
+    answers = np.where(
+        rng.random(len(item)) < skill[who], truth, rng.integers(0, labels, len(item))
+    )
     return xr.Dataset(
         {f"{name}_code": ("annotation", codes)
-         for name, codes in (("item", item), ("annotator", who), ("label", said))},
+         for name, codes in (("item", item), ("annotator", who), ("label", answers))},
         coords={"item": np.arange(items), "annotator": np.arange(annotators),
                 "label": np.arange(labels)},
         attrs={"kind": "nominal", "kind_source": "given"},
@@ -159,8 +161,8 @@ def measured(file: Path) -> dict[str, Any]:
         sizes = json.dumps(BASE | {axis: size})
         done = subprocess.run([sys.executable, __file__, "--point", task, sizes],
                               capture_output=True, text=True, check=False)  # fmt: skip
-        said = done.stdout.strip().splitlines() if done.returncode == 0 else []
-        known[name] = json.loads(said[-1]) if said else {"failed": done.stderr[-300:]}
+        text = done.stdout.strip().splitlines() if done.returncode == 0 else []
+        known[name] = json.loads(text[-1]) if text else {"failed": done.stderr[-300:]}
         print(name, known[name], flush=True)
         file.write_text(json.dumps(known, indent=1))
     return known
@@ -174,10 +176,10 @@ def exponent(sizes: list[float], values: list[float]) -> float:
 
 def series(known: dict[str, Any], task: str, axis: str, what: str) -> tuple[list[float], ...]:
     """Return sizes and what was measured there."""
-    found = [(size, known[f"{task} | {axis} | {size}"]) for one, way, size in points()
+    result = [(size, known[f"{task} | {axis} | {size}"]) for one, way, size in points()
              if (one, way) == (task, axis)]  # fmt: skip
-    found = [(size, one[what]) for size, one in found if what in one]
-    return [float(size) for size, _ in found], [float(value) for _, value in found]
+    result = [(size, one[what]) for size, one in result if what in one]
+    return [float(size) for size, _ in result], [float(value) for _, value in result]
 
 
 def table(known: dict[str, Any]) -> str:
@@ -245,15 +247,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path())
     parser.add_argument("--point", nargs=2, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.point:
-        work(asked.point[0], json.loads(asked.point[1]))
+    options = parser.parse_args()
+    if options.point:
+        work(options.point[0], json.loads(options.point[1]))
         return
-    asked.out.mkdir(parents=True, exist_ok=True)
-    known = measured(asked.out / "growth.json")
+    options.out.mkdir(parents=True, exist_ok=True)
+    known = measured(options.out / "growth.json")
     print(f"\n{known['machine']}\n\nExponents of time and memory, of the largest {FEWER} sizes:\n")
     print(table(known))
-    draw(known, asked.out / "growth.png")
+    draw(known, options.out / "growth.png")
 
 
 if __name__ == "__main__":

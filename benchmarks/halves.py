@@ -45,21 +45,23 @@ def measured(rows: pd.DataFrame, predictions: xr.Dataset, seed: int) -> list[np.
     rng = np.random.default_rng(seed)
     people, systems = agreements(votes_of(ann, predictions), 500, rng, new_items=False)
     boot = dx.bayesian_bootstrap(ALPHA, ann, draws=500, random_seed=seed)
-    found = versions(ann, seed)
+    by_version = versions(ann, seed)
     wider = boot
-    if found is not None:
-        spread = found.spread(found.values(statistics.get(ALPHA).sums(found.annotations)))
-        wider = widened(boot, spread, found.n_groups - 1, seed)
+    if by_version is not None:
+        spread = by_version.spread(
+            by_version.values(statistics.get(ALPHA).sums(by_version.annotations))
+        )
+        wider = widened(boot, spread, by_version.n_groups - 1, seed)
     some: dict[str, Any] = {"on_missing": "drop"}
     ratio = dx.bayesian_bootstrap(
         "discrepancy_ratio", ann, predictions, draws=500, random_seed=seed, **some
     )
     now = ratio
-    if found is not None:
+    if by_version is not None:
         sums = statistics.get("discrepancy_ratio").sums(
-            found.annotations, found.predictions(ann, predictions), **some
+            by_version.annotations, by_version.predictions(ann, predictions), **some
         )
-        now = by_others(ratio, found, sums, seed)
+        now = by_others(ratio, by_version, sums, seed)
     ratios = [np.log(one["discrepancy_ratio"].isel(system=0)).to_numpy() for one in (ratio, now)]
     return [people, systems[:, 0] - people, boot.to_numpy(), wider.to_numpy(), *ratios]
 
@@ -108,9 +110,9 @@ def main() -> None:
     for name, path in SETS.items():
         rows = pd.read_csv(folder / path)[["item", "annotator", "label"]]
         for most in (None, 3):
-            found = apart(rows, most)
-            if found is not None:
-                rms = np.sqrt((found**2).mean(axis=0))
+            result = apart(rows, most)
+            if result is not None:
+                rms = np.sqrt((result**2).mean(axis=0))
                 print(f"{name:24} {most or 'all':>6} {rms[0]:6.2f} {rms[1]:6.2f} {rms[2]:13.2f} "
                       f"{rms[3]:8.2f} {rms[4]:13.2f} {rms[5]:8.2f}")  # fmt: skip
 

@@ -139,11 +139,11 @@ class Frames:
 
     def _below(self, frame: Any) -> int:
         """Count the library's frames of a stack, up to the fit."""
-        found = 0
+        result = 0
         while frame is not None and frame.f_code.co_name != "fit":
-            found += frame.f_code.co_filename.startswith((str(PACKAGE), str(ROOT / "models")))
+            result += frame.f_code.co_filename.startswith((str(PACKAGE), str(ROOT / "models")))
             frame = frame.f_back
-        return found
+        return result
 
 
 def traced(hook: Any, call: Any) -> Any:

@@ -62,12 +62,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="*", choices=list(PANELS), default=list(PANELS))
     parser.add_argument("--results", default="build/insight", help="folder to add to")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     warnings.simplefilter("ignore", dx.DissensusWarning)
-    folder = Path(asked.results)
+    folder = Path(options.results)
     folder.mkdir(parents=True, exist_ok=True)
     rows = []
-    for name in asked.sets:
+    for name in options.sets:
         path = folder / f"{name}.pkl"
         if not path.exists():
             path.write_bytes(pickle.dumps(list(_rows(name))))
@@ -235,17 +235,17 @@ def _explained(rows: pd.DataFrame) -> float:
     """Return the explained share of the variance on held-out sets; each kind has one weight."""
     features = np.nan_to_num(np.stack(rows["features"]))
     design = np.column_stack([np.ones(len(rows)), (features - features.mean(0)) / features.std(0)])
-    found, sets = rows["insight"].clip(-2, 3).to_numpy(), rows["set"].str.split(",").str[0]
+    result, sets = rows["insight"].clip(-2, 3).to_numpy(), rows["set"].str.split(",").str[0]
     weight = 1 / rows.groupby("kind")["kind"].transform("size").to_numpy()
     predicted, constant = np.empty(len(rows)), np.empty(len(rows))
     for name in sets.unique():
         out = (sets == name).to_numpy()
         root = np.sqrt(weight[~out])
-        slopes = np.linalg.lstsq(design[~out] * root[:, None], found[~out] * root, rcond=None)[0]
+        slopes = np.linalg.lstsq(design[~out] * root[:, None], result[~out] * root, rcond=None)[0]
         predicted[out] = design[out] @ slopes
-        constant[out] = np.average(found[~out], weights=weight[~out])
-    lost = (weight * (found - predicted) ** 2).sum()
-    return float(1 - lost / (weight * (found - constant) ** 2).sum())
+        constant[out] = np.average(result[~out], weights=weight[~out])
+    lost = (weight * (result - predicted) ** 2).sum()
+    return float(1 - lost / (weight * (result - constant) ** 2).sum())
 
 
 def _bounds(n: int, response: Any) -> tuple[float, float, float]:

@@ -131,7 +131,7 @@ def intervals(method: str, table: pd.DataFrame, some: pd.DataFrame, label: str, 
 
 def studied(draw, n: int, label: str, times: int, ppi: bool) -> None:
     """Print a row for each method; ``draw`` returns a table for a seed."""
-    found: dict[str, list] = {}
+    result: dict[str, list] = {}
     for seed in range(times):
         name, table = draw(seed)
         some = table.sample(n, random_state=seed)
@@ -141,8 +141,8 @@ def studied(draw, n: int, label: str, times: int, ppi: bool) -> None:
             start = time.perf_counter()
             got = intervals(method, table, some, label, seed)
             seconds = time.perf_counter() - start
-            found.setdefault(method, []).append((*got, truth, seconds))
-    for method, each in found.items():
+            result.setdefault(method, []).append((*got, truth, seconds))
+    for method, each in result.items():
         ends, middle, truth = (np.array([one[k] for one in each]) for k in range(3))
         known = ~np.isnan(middle)
         hold = ((ends[..., 0] <= truth) & (truth <= ends[..., 1]))[known].mean()
@@ -158,13 +158,13 @@ def main() -> None:
     parser.add_argument("--shared", type=Path, required=True, help="the folder of real sets")
     parser.add_argument("--times", type=int, default=60)
     parser.add_argument("--only", default="", help="sets whose names hold this")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     ppi = has_ppi()
     warnings.simplefilter("ignore")
     print(described(), end="\n\n")
     print("| set | labelled | method | coverage | mean width | error | seconds |")
     print("|---|--:|---|--:|--:|--:|--:|")
-    votes, lm = pairs(mtbench(asked.shared)), pairs(pandalm(asked.shared, "gpt35"))
+    votes, lm = pairs(mtbench(options.shared)), pairs(pandalm(options.shared, "gpt35"))
     sets = [
         (lambda _: ("mtbench_votes, 15 strata", votes), (100, 300), "first"),
         (lambda _: ("pandalm, gpt35", lm), (100, 300), "first"),
@@ -176,9 +176,9 @@ def main() -> None:
         ),
     ]  # fmt: skip
     for draw, sizes, label in sets:
-        if asked.only in draw(0)[0]:
+        if options.only in draw(0)[0]:
             for n in sizes:
-                studied(draw, n, label, asked.times, ppi)
+                studied(draw, n, label, options.times, ppi)
 
 
 if __name__ == "__main__":

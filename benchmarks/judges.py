@@ -87,17 +87,17 @@ def by_panel(table: pd.DataFrame, votes: pd.DataFrame, n: int, times: int) -> No
     truth = rates(table.assign(vote=majority), "vote", systems)
     edges = (1 - PROB) / 2, (1 + PROB) / 2
     panel = round(table["count"].mean())
-    found: dict[str, list] = {f"majority of {panel}": [], "single votes": []}
+    result: dict[str, list] = {f"majority of {panel}": [], "single votes": []}
     for time_ in range(times):
         rng = np.random.default_rng([n, time_])
         taken = table.iloc[rng.choice(len(table), n, replace=False)][COLUMNS]
         one = votes.merge(taken, on=COLUMNS).sample(frac=1, random_state=time_)
         seen = one.drop_duplicates(COLUMNS)
         fit = fitted(table, seen, time_, annotator="voter")
-        for name, size in zip(found, (panel, 1), strict=True):
+        for name, size in zip(result, (panel, 1), strict=True):
             rate = dx.win_rate(fit, panel=size, random_seed=time_).sel(system=systems)
-            found[name].append(np.quantile(rate.to_numpy().reshape(-1, len(systems)), edges, 0).T)
-    for name, each in found.items():
+            result[name].append(np.quantile(rate.to_numpy().reshape(-1, len(systems)), edges, 0).T)
+    for name, each in result.items():
         ends = np.array(each)
         hold = (ends[..., 0] <= truth) & (truth <= ends[..., 1])
         error = np.abs(ends.mean(axis=(0, 2)) - truth).max()
@@ -174,8 +174,8 @@ def studied(table: pd.DataFrame, n: int, times: int, ppi: bool) -> dict[str, np.
         out["PPI++"].append(
             [by_ppi(rest, seen, name) if ppi else (np.nan,) * 2 for name in systems]
         )
-    found = {name: np.array(ends) for name, ends in out.items()}
-    return found | {"truth": rates(table, "vote", systems)}
+    result = {name: np.array(ends) for name, ends in out.items()}
+    return result | {"truth": rates(table, "vote", systems)}
 
 
 def planned(table: pd.DataFrame, sizes: list[int], times: int) -> None:
@@ -223,39 +223,42 @@ def main() -> None:
     parser.add_argument("--votes", type=int, nargs="*", default=[30, 100, 300])
     parser.add_argument("--panel", action="store_true", help="one vote each, the majority asked")
     parser.add_argument("--plan", action="store_true", help="plans, and evaluations, of MT-Bench")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     ppi = has_ppi()
     warnings.simplefilter("ignore")
     print(described(), end="\n\n")
-    if asked.plan:
+    if options.plan:
         print("| votes | planned | width | coverage | by system |\n|--:|--:|--:|--:|---|")
-        planned(mtbench(asked.shared), asked.votes, asked.times)
+        planned(mtbench(options.shared), options.votes, options.times)
         return
-    if asked.panel:
+    if options.panel:
         print("| pairs | votes | win rate by | coverage | by system | mean width | largest error |")
         print("|--:|--:|---|--:|---|--:|--:|")
-        sets = {"mtbench_votes": mtbench(asked.shared), "pandalm": pandalm(asked.shared, "gpt35")}
+        sets = {
+            "mtbench_votes": mtbench(options.shared),
+            "pandalm": pandalm(options.shared, "gpt35"),
+        }
         for name, table in sets.items():
-            for n in asked.votes:
-                by_panel(table, votes_of(asked.shared, name), n, asked.times)
+            for n in options.votes:
+                by_panel(table, votes_of(options.shared, name), n, options.times)
         return
     print("| set, judge | votes | method | coverage | by system | mean width | seconds each |")
     print("|---|--:|---|--:|---|--:|--:|")
-    sets = {"mtbench_votes, GPT-4": mtbench(asked.shared)}
-    both = pandalm(asked.shared, "gpt35")
+    sets = {"mtbench_votes, GPT-4": mtbench(options.shared)}
+    both = pandalm(options.shared, "gpt35")
     sets["pandalm, both judges"] = both.assign(
-        verdict_too=pandalm(asked.shared, "pandalm7b")["verdict"]
+        verdict_too=pandalm(options.shared, "pandalm7b")["verdict"]
     )
-    sets |= {f"pandalm, {name}": pandalm(asked.shared, name) for name in ("gpt35", "pandalm7b")}
-    if not any(asked.only in name for name in sets):
+    sets |= {f"pandalm, {name}": pandalm(options.shared, name) for name in ("gpt35", "pandalm7b")}
+    if not any(options.only in name for name in sets):
         parser.error(f"--only: expected a part of one of {', '.join(sets)}")
-    for name, table in ((k, v) for k, v in sets.items() if asked.only in k):
-        for n in asked.votes:
+    for name, table in ((k, v) for k, v in sets.items() if options.only in k):
+        for n in options.votes:
             start = time.perf_counter()
-            found = studied(table, n, asked.times, ppi)
-            each = (time.perf_counter() - start) / asked.times
-            truth = found.pop("truth")
-            for method, ends in found.items():
+            result = studied(table, n, options.times, ppi)
+            each = (time.perf_counter() - start) / options.times
+            truth = result.pop("truth")
+            for method, ends in result.items():
                 if np.isnan(ends).all():
                     continue
                 known = ~np.isnan(ends[..., 0])

@@ -46,24 +46,24 @@ KINDS = {
 
 def main() -> None:
     """Print the tables."""
-    asked = _asked()
+    options = _asked()
     print(f"{described()}\n\nsymmetric_confusion.fit, 5 annotators, 5 labels, 4 x 2,000 draws\n")
     print("| what | seconds | processor seconds | peak memory |\n|---|--:|--:|--:|")
     for name in ("symmetric", "extended"):
-        found = _alone(name)
-        print(f"| {name} | {_times(found)} | {found['peak']:.2f} GB |", flush=True)
+        result = _alone(name)
+        print(f"| {name} | {_times(result)} | {result['peak']:.2f} GB |", flush=True)
     print("\ndawid_skene, 800 annotators\n")
     print(HEAD)
     for labels in (2, 3, 5):
-        peer = _peer(asked.python, labels) if asked.python else None
+        peer = _peer(options.python, labels) if options.python else None
         if peer:
             print(
                 f"| crowd-kit, {peer['iterations']} iterations | {labels} | {_times(peer)} |"
                 + " |" * 6 + f" {peer['peak']:.2f} GB |", flush=True,
             )  # fmt: skip
         for kind in KINDS:
-            print(_row(kind, labels, _alone("rows", kind, labels, asked.draws), peer), flush=True)
-    if asked.nuts:
+            print(_row(kind, labels, _alone("rows", kind, labels, options.draws), peer), flush=True)
+    if options.nuts:
         print("\n" + json.dumps(_nuts()))
 
 
@@ -73,15 +73,15 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--draws", type=int, default=1000, help="a chain, of two")
     parser.add_argument("--nuts", action="store_true", help="compare with NUTS on a small study")
     parser.add_argument("--alone", nargs="*", help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.alone:
+    options = parser.parse_args()
+    if options.alone:
         warnings.simplefilter("ignore", dx.DissensusWarning)
-        what, *rest = asked.alone
-        found = _rows(rest[0], int(rest[1]), int(rest[2])) if rest else _symmetric(what)
-        found["peak"] = peak_memory() / 2**30
-        print(json.dumps(found))
+        what, *rest = options.alone
+        result = _rows(rest[0], int(rest[1]), int(rest[2])) if rest else _symmetric(what)
+        result["peak"] = peak_memory() / 2**30
+        print(json.dumps(result))
         sys.exit()
-    return asked
+    return options
 
 
 def _alone(*what: Any) -> dict[str, Any]:
@@ -92,19 +92,19 @@ def _alone(*what: Any) -> dict[str, Any]:
     return dict(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
-def _times(found: dict[str, Any]) -> str:
-    return f"{found['seconds']:.2f} | {found['processor']:.2f}"
+def _times(result: dict[str, Any]) -> str:
+    return f"{result['seconds']:.2f} | {result['processor']:.2f}"
 
 
-def _row(kind: str, labels: int, found: dict[str, Any], peer: dict[str, Any] | None) -> str:
-    worst, low, median, prevalence = found["effective"]
-    sweep = 1000 * found["processor"] / found["sweeps"]
-    cells = [kind, str(labels), _times(found), f"{sweep:.2f} ms"]
+def _row(kind: str, labels: int, result: dict[str, Any], peer: dict[str, Any] | None) -> str:
+    worst, low, median, prevalence = result["effective"]
+    sweep = 1000 * result["processor"] / result["sweeps"]
+    cells = [kind, str(labels), _times(result), f"{sweep:.2f} ms"]
     cells += [f"{worst:.0f}, {low:.0f}, {median:.0f}", f"{prevalence:.0f}"]
     for one in (median, worst, prevalence):
-        each = found["processor"] / one * 100
+        each = result["processor"] / one * 100
         cells.append(f"{each:.2f}" + (f", {each / peer['processor']:.1f}" if peer else ""))
-    return f"| {' | '.join(cells)} | {found['peak']:.2f} GB |"
+    return f"| {' | '.join(cells)} | {result['peak']:.2f} GB |"
 
 
 def _crowd(labels: int) -> Any:
@@ -149,10 +149,10 @@ def _rows(kind: str, labels: int, draws: int) -> dict[str, Any]:
     drawn(dx.simulate.confusion_study(50, PER_ITEM, labels, random_seed=1).annotations, 2, 2)
     ann = _crowd(labels)
     start = time.perf_counter(), time.process_time()
-    found = drawn(ann, draws, draws // 2)
+    result = drawn(ann, draws, draws // 2)
     out = _since(start)
-    accuracy = [_ess(found.accuracy[..., v]) for v in range(CROWD)]
-    prevalence = min(_ess(found.prevalence[..., z]) for z in range(labels))
+    accuracy = [_ess(result.accuracy[..., v]) for v in range(CROWD)]
+    prevalence = min(_ess(result.prevalence[..., z]) for z in range(labels))
     out["effective"] = [*np.quantile(accuracy, [0, 0.05, 0.5]).tolist(), prevalence]
     out["sweeps"] = 2 * (draws + draws // 2)
     return out

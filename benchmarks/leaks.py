@@ -93,12 +93,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fits", type=int, default=200)
     parser.add_argument("--only", nargs="*")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     spawn = multiprocessing.get_context("spawn")
-    print(f"after {WARM_UP} fits, after {WARM_UP + asked.fits // 2} and {WARM_UP + asked.fits}:")
-    for name in asked.only or [*dx.models.names(), "evaluate"]:
+    print(
+        f"after {WARM_UP} fits, after {WARM_UP + options.fits // 2} and {WARM_UP + options.fits}:"
+    )
+    for name in options.only or [*dx.models.names(), "evaluate"]:
         queue = spawn.Queue()
-        process = spawn.Process(target=measured, args=(name, asked.fits, queue))
+        process = spawn.Process(target=measured, args=(name, options.fits, queue))
         process.start()
         looks = queue.get()
         process.join()

@@ -48,11 +48,11 @@ TARGETS = {"expected": "system_accuracy", "sample": "system_correct"}
 
 def main() -> None:
     """Run what is lacking, and print the tables."""
-    asked = _asked()
-    jobs = _figures(asked) if asked.part == "figures" else _violations(asked)
-    results = Path(asked.results.format(part=asked.part))
-    if not asked.tables:
-        _run(jobs, results, asked.processes)
+    options = _asked()
+    jobs = _figures(options) if options.part == "figures" else _violations(options)
+    results = Path(options.results.format(part=options.part))
+    if not options.tables:
+        _run(jobs, results, options.processes)
     table = pd.DataFrame([json.loads(line) for line in results.read_text().splitlines()])
     print(f"{described()}\n")
     _print(table)
@@ -145,9 +145,9 @@ def _estimated(job: dict[str, Any]) -> dict[str, Any]:
     row["true annotators"] = float(study.truth["annotator_accuracy"].mean())
     for target, name in TARGETS.items():
         row[f"true {target}"] = float(study.truth[name][0])
-    found = dx.lehner(study.annotations, study.predictions)
-    row["lehner annotators"] = float(found["annotator_accuracy"])
-    row |= {f"lehner {target}": float(found["system_accuracy"][0]) for target in TARGETS}
+    result = dx.lehner(study.annotations, study.predictions)
+    row["lehner annotators"] = float(result["annotator_accuracy"])
+    row |= {f"lehner {target}": float(result["system_accuracy"][0]) for target in TARGETS}
     for model in job["models"]:
         posterior = dx.models.symmetric_confusion.fit(
             study.annotations, predictions=study.predictions, **RUN, **MODELS[model],

@@ -40,8 +40,8 @@ def annotations(n_labels: int) -> xr.Dataset:
     who = ((first + np.arange(PER_ITEM) * 37) % ANNOTATORS).ravel()
     skill = rng.uniform(0.55, 0.9, ANNOTATORS)
     truth = rng.choice(LABELS, n_items, p=[0.35, 0.25, 0.2, 0.15, 0.05])[item]
-    said = np.where(rng.random(len(item)) < skill[who], truth, rng.integers(0, LABELS, len(item)))
-    return dx.annotations({"item": item, "annotator": who, "label": said}, kind="nominal",
+    labels = np.where(rng.random(len(item)) < skill[who], truth, rng.integers(0, LABELS, len(item)))
+    return dx.annotations({"item": item, "annotator": who, "label": labels}, kind="nominal",
                           labels=range(LABELS))  # fmt: skip
 
 
@@ -58,9 +58,9 @@ def work(step: str, n_labels: int) -> None:
     for data in (small, ann):  # the first compiles
         before, start, cpu = peak_memory() / 2**30, time.perf_counter(), time.process_time()
         said = _model(step, data) if step in MODELS else _statistic(step, data)
-        found = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu,
+        result = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu,
                  "before": before, "peak": peak_memory() / 2**30, "said": said}  # fmt: skip
-    print(json.dumps(found))
+    print(json.dumps(result))
 
 
 def _model(name: str, ann: xr.Dataset) -> str:
@@ -74,8 +74,8 @@ def _statistic(name: str, ann: xr.Dataset) -> str:
     more = {"distance": "nominal"} if name == "annotator_discrepancy_ratio" else {}
     if name in {"weighted_reliability"}:
         more = {"accuracy": "majority"}
-    found = dx.bayesian_bootstrap(entry.function, ann, draws=DRAWS, random_seed=1, **more)
-    array = found if isinstance(found, xr.DataArray) else next(iter(found.data_vars.values()))
+    draws = dx.bayesian_bootstrap(entry.function, ann, draws=DRAWS, random_seed=1, **more)
+    array = draws if isinstance(draws, xr.DataArray) else next(iter(draws.data_vars.values()))
     values = np.asarray(array).reshape(DRAWS, -1)[:, 0]
     return f"{values.mean():.4f} ± {values.std():.4f}"
 
@@ -86,16 +86,16 @@ def main() -> None:
     parser.add_argument("--labels", type=float, default=5e6)
     parser.add_argument("--steps", nargs="*", choices=steps())
     parser.add_argument("--work", choices=steps())
-    asked = parser.parse_args()
-    if asked.work:
-        work(asked.work, int(asked.labels))
+    options = parser.parse_args()
+    if options.work:
+        work(options.work, int(options.labels))
         return
-    print(f"{described()}\n\n{int(asked.labels):,} labels\n")
+    print(f"{described()}\n\n{int(options.labels):,} labels\n")
     print("| what | seconds | processor seconds | peak, GB | with the data alone | found |")
     print("|---|--:|--:|--:|--:|---|")
     total = 0.0
-    for step in asked.steps or steps():
-        one = _alone(step, asked.labels)
+    for step in options.steps or steps():
+        one = _alone(step, options.labels)
         total += one["seconds"]
         print(f"| {step} | {one['seconds']:.1f} | {one['cpu']:.1f} | {one['peak']:.2f} "
               f"| {one['before']:.2f} | {one['said']} |", flush=True)  # fmt: skip
@@ -107,8 +107,8 @@ def _alone(step: str, n_labels: float) -> dict[str, Any]:
         [sys.executable, __file__, "--work", step, "--labels", str(n_labels)],
         check=True, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 if __name__ == "__main__":

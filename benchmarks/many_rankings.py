@@ -55,14 +55,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=float, default=2000)
     parser.add_argument("--workers", nargs="*", type=int, default=[1, 2])
-    asked = parser.parse_args()
-    n_items = int(asked.items)
+    options = parser.parse_args()
+    n_items = int(options.items)
     print(f"{described()}\n\n{n_items:,} items, chunks of {CHUNK}\n")
     print(
         "| workers | seconds | items a second | by one worker | accuracy |\n|--:|--:|--:|--:|--:|"
     )
     first = 0.0
-    for workers in asked.workers:
+    for workers in options.workers:
         seconds, accuracy = measured(*study(n_items), workers)
         first = first or seconds
         print(f"| {workers} | {seconds:.1f} | {n_items / seconds:.0f} | {first / seconds:.2f} "

@@ -22,10 +22,10 @@ def rows(repeats: int) -> Iterator[Row]:
         theta, dims=("chain", "draw", "item", "label"), name="plausibility",
         coords={"item": np.arange(ITEMS), "label": names},
     )  # fmt: skip
-    said = rng.integers(0, LABELS, (4, ITEMS))
+    labels = rng.integers(0, LABELS, (4, ITEMS))
     pred = dx.predictions(
         {"item": np.tile(np.arange(ITEMS), 4), "system": np.repeat(list("abcd"), ITEMS),
-         "label": said.ravel()}
+         "label": labels.ravel()}
     )  # fmt: skip
     one = pred.isel(system=[0])
     size = f"{DRAWS:,} draws x {ITEMS:,} items x {LABELS} labels"

@@ -72,12 +72,12 @@ def _faces_rated(emotion: str) -> Panel:
     ratings = pd.read_csv(folder / "ratings.csv.gz")
     ratings = ratings[ratings["dimension"] == emotion]
     seen = ratings.assign(label=np.where(ratings["label"] > 0, "yes", "no"))
-    found = _counted(seen)._replace(ratings=None)
+    result = _counted(seen)._replace(ratings=None)
     items = np.unique(seen["item"])
     p = pd.read_csv(folder / "predictions.csv", index_col="item").loc[items, f"p_{emotion}"]
     yes = p.to_numpy()
     order = {"no": 1 - yes, "yes": yes}
-    return found._replace(systems={"network": np.stack([order[n] for n in found.labels], axis=1)})
+    return result._replace(systems={"network": np.stack([order[n] for n in result.labels], axis=1)})
 
 
 PANELS: dict[str, Callable[[], Panel]] = {

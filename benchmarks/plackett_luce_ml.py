@@ -33,10 +33,10 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=3, help="repetitions (default 3)")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     print(described(), end="\n\n")
     print(Row.header())
-    for row in rows(asked.repeats):
+    for row in rows(options.repeats):
         print(row, flush=True)
 
 

@@ -47,24 +47,24 @@ SPARSE = "| sparse prior, 50 labels of 1/50 | exact | ours | theirs |\n|---|--:|
 
 def main() -> None:
     """Print how fast both are, whether they agree, and what becomes of a sparse prior."""
-    asked = _asked()
+    options = _asked()
     # What it warns of, few effective draws, is what the table shows.
     warnings.simplefilter("ignore", dx.DissensusWarning)
     name, everything = data.dermatology()
-    with _published(asked) as (their_machine, ask):
+    with _published(options) as (their_machine, ask):
         print(f"{described()}; published: {their_machine}", end="\n\n")
-        seconds = median(_ours(everything, asked)[0]) / everything.sizes["item"]
+        seconds = median(_ours(everything, options)[0]) / everything.sizes["item"]
         print(
-            f"{asked.tune} + {asked.draws:,} sweeps, one chain, reliability {asked.reliability}. "
-            f"Ours, {name} in one fit: {shown(seconds)} a case. The ratios are of effective draws "
+            f"{options.tune} + {options.draws:,} sweeps, one chain, "
+            f"reliability {options.reliability}. Ours, {name} in one fit: {shown(seconds)} a case. The ratios are of effective draws "
             "a second of processor time, ours by that fit.\n"
         )
         print(f"| {' | '.join(COLUMNS)} |\n|---|{'--:|' * (len(COLUMNS) - 1)}")
-        for case in [differentials.figure_5(), *differentials.handful(everything, asked.cases)]:
-            print(_speed(case, ask(case), seconds, asked), flush=True)
+        for case in [differentials.figure_5(), *differentials.handful(everything, options.cases)]:
+            print(_speed(case, ask(case), seconds, options), flush=True)
         print(f"\n{SPARSE}")
         for case in differentials.sparse():
-            print(_sparse(case, ask(case), asked), flush=True)
+            print(_sparse(case, ask(case), options), flush=True)
 
 
 def _asked() -> argparse.Namespace:
@@ -78,10 +78,10 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--jit", default="jit_per_reader", help="the published sampler's strategy")
     parser.add_argument("--timeout", type=int, default=120, help="seconds for a published case")
     parser.add_argument("--repeats", type=int, default=7, help="of ours (default 7)")
-    asked = parser.parse_args()
-    if not (asked.published / "pl_samplers.py").exists():
-        parser.error(f"no pl_samplers.py in {asked.published}: is it a clone of the repository?")
-    return asked
+    options = parser.parse_args()
+    if not (options.published / "pl_samplers.py").exists():
+        parser.error(f"no pl_samplers.py in {options.published}: is it a clone of the repository?")
+    return options
 
 
 @contextmanager
@@ -141,8 +141,8 @@ def _speed(case: Case, theirs: dict[str, Any], share: float, asked: argparse.Nam
 def _sparse(case: Case, theirs: dict[str, Any], asked: argparse.Namespace) -> str:
     """Write the leading label's mean: in closed form, ours, theirs."""
     _, draws = _ours(case.annotations, asked, concentration=case.concentration)
-    found = theirs.get("failed") or _mean(np.array(theirs["draws"]), 0)
-    return f"| {case} | {case.exact:.4f} | {_mean(draws[:, 0], 0)} | {found} |"
+    result = theirs.get("failed") or _mean(np.array(theirs["draws"]), 0)
+    return f"| {case} | {case.exact:.4f} | {_mean(draws[:, 0], 0)} | {result} |"
 
 
 def _effective(draws: np.ndarray, candidate: int) -> float:

@@ -60,10 +60,10 @@ def _sampling(ann: xr.Dataset) -> np.ndarray:
 
 
 def _memory(what: str) -> Row:
-    found = _fresh(4, DRAWS)
-    peak, before, draws = (f"{found[key] / 1e6:,.0f} MB" for key in ("peak", "before", "draws"))
+    result = _fresh(4, DRAWS)
+    peak, before, draws = (f"{result[key] / 1e6:,.0f} MB" for key in ("peak", "before", "draws"))
     what += f" (peak memory {peak}, before the fit {before}; the draws {draws})"
-    return Row(what, [found["seconds"]], target="peak < 1 GB")
+    return Row(what, [result["seconds"]], target="peak < 1 GB")
 
 
 def _fresh(chains: int, draws: int, **environment: str) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def plausibilities(fit: Any) -> np.ndarray:
 
 def leading(world: World, n_studies: int) -> np.ndarray:
     """Return (prior, number): leading labels' plausibility and true share, and the log score."""
-    found = []
+    result = []
     for seed in range(n_studies):
         rows, truth = study(world, 80, 4, seed)
         ann = read(rows)
@@ -105,30 +105,30 @@ def leading(world: World, n_studies: int) -> np.ndarray:
             said = plausibilities(fit).clip(1e-6)
             share = np.take_along_axis(truth, said.argmax(axis=1)[:, None], axis=1)
             loss = (truth * np.log(said / truth.clip(1e-9))).sum(axis=1)
-            found.append([said.max(axis=1).mean(), share.mean(), loss.mean()])
-    return np.reshape(found, (n_studies, 2, 3)).mean(axis=0)
+            result.append([said.max(axis=1).mean(), share.mean(), loss.mean()])
+    return np.reshape(result, (n_studies, 2, 3)).mean(axis=0)
 
 
 def covered(world: World, n_studies: int) -> np.ndarray:
     """Return coverage (by `evaluate` or before, system)."""
-    found = []
+    actual = []
     for seed in range(1000, 1000 + n_studies):
         rows, truth = study(world, 60, 3, seed)
         rng, top, items = np.random.default_rng(seed), truth.argmax(axis=1), np.arange(60)
-        said = {str(share): np.where(rng.random(60) < share, top, rng.integers(0, N_LABELS, 60))
+        labels = {str(share): np.where(rng.random(60) < share, top, rng.integers(0, N_LABELS, 60))
                 for share in (0.8, 0.5)}  # fmt: skip
-        said["member"] = np.array([rng.choice(N_LABELS, p=one / one.sum()) for one in truth])
-        answers = pd.DataFrame(said).melt(var_name="system", value_name="label")
-        pred = dx.predictions(answers.assign(item=np.tile(items, len(said))))
+        labels["member"] = np.array([rng.choice(N_LABELS, p=one / one.sum()) for one in truth])
+        answers = pd.DataFrame(labels).melt(var_name="system", value_name="label")
+        pred = dx.predictions(answers.assign(item=np.tile(items, len(labels))))
         ann = read(rows)
         result = dx.evaluate(ann, pred, reliability=[1.0], companion=None, **QUICK)
         now = result["metrics"]["top_1_accuracy"].sel(scope="these items").squeeze("reliability")
         fit = dx.models.plackett_luce.fit(ann, predictions=pred, **QUICK)
         for draws in (now, dx.top_k_accuracy(fit, pred)):
             low, high = draws.quantile([(1 - PROB) / 2, (1 + PROB) / 2], ("chain", "draw"))
-            right = [(said[name] == top).mean() for name in draws["system"].to_numpy()]
-            found.append(((low <= right) & (right <= high)).to_numpy())
-    return np.reshape(found, (n_studies, 2, len(said))).mean(axis=0)
+            right = [(labels[name] == top).mean() for name in draws["system"].to_numpy()]
+            actual.append(((low <= right) & (right <= high)).to_numpy())
+    return np.reshape(actual, (n_studies, 2, len(labels))).mean(axis=0)
 
 
 def main() -> None:

@@ -106,14 +106,14 @@ def coverage(studies: int, draws: int, seed: int, only: str) -> None:
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", dx.DissensusWarning)
-                found = dx.reader_study(table, "ill", draws=draws, random_seed=study)
-            d = found["difference"].values.ravel()
+                readers = dx.reader_study(table, "ill", draws=draws, random_seed=study)
+            d = readers["difference"].values.ravel()
             low, high = np.quantile(d, [0.025, 0.975])
             inside.append(low <= true[0] - true[1] <= high)
             widths.append(high - low)
             sds.append(d.std())
             means.append(d.mean())
-            a = found["average_auc"].values[0, :, 0]
+            a = readers["average_auc"].values[0, :, 0]
             low, high = np.quantile(a, [0.025, 0.975])
             average.append(low <= true[0] <= high)
         print(
@@ -144,11 +144,11 @@ def latent(studies: int, draws: int, seed: int, only: str) -> None:
             for areas in AREAS:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", dx.DissensusWarning)
-                    found = dx.reader_study(
+                    readers = dx.reader_study(
                         table, "ill", areas=areas, draws=draws, random_seed=study,
                         progressbar=False,
                     )  # fmt: skip
-                less, average = found["difference"], found["average_auc"][..., 0]
+                less, average = readers["difference"], readers["average_auc"][..., 0]
                 low, high = less.quantile([0.025, 0.975]).values
                 ends = average.quantile([0.025, 0.975]).values
                 row.append((
@@ -183,16 +183,16 @@ def uncertain(studies: int, draws: int, seed: int) -> None:
                 drawn = (rng.random(n) < p).astype(int)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", dx.DissensusWarning)
-                    found = dx.reader_study(table, fit, random_seed=study)["average_auc"]
+                    readers = dx.reader_study(table, fit, random_seed=study)["average_auc"]
                     known = dx.reader_study(table, "ill", draws=draws, random_seed=study)
                     labels = dx.reader_study(
                         table, dict(enumerate(drawn)), draws=draws, random_seed=study
                     )
                 known, labels = known["average_auc"], labels["average_auc"]
-                low, high = np.quantile(found.values[0, :, 0], [0.025, 0.975])
+                low, high = np.quantile(readers.values[0, :, 0], [0.025, 0.975])
                 width = np.diff(np.quantile(known.values[0, :, 0], [0.025, 0.975]))[0]
                 rows.append(
-                    (low <= true[0] <= high, found.values[0, :, 0].mean() - true[0],
+                    (low <= true[0] <= high, readers.values[0, :, 0].mean() - true[0],
                      labels.values[0, :, 0].mean() - true[0], high - low, width)
                 )  # fmt: skip
             means = ",".join(f"{x:.3f}" for x in np.mean(rows, axis=0))
@@ -233,7 +233,7 @@ def mammograms(shared: Path, draws: int) -> None:
     gold = pd.read_csv(folder / "gold.csv").set_index("item")["gold"]
     people, names = sorted(rows["annotator"].unique()), {"reader": "annotator", "case": "item"}
     names |= {"score": "label"}
-    found = []
+    result = []
     for k in range(60):
         rng = np.random.default_rng((5, k))
         mine = rows[rows["annotator"].isin(rng.permutation(people)[:5])]
@@ -249,10 +249,10 @@ def mammograms(shared: Path, draws: int) -> None:
                     progressbar=False, **names,
                 )["average_auc"]  # fmt: skip
             low, high = average.quantile([0.025, 0.975]).values
-            found.append(
+            result.append(
                 (areas, float(average.mean() - true) ** 2, low <= true <= high, high - low)
             )
-    table = pd.DataFrame(found, columns=["areas", "squared error", "covered", "width"])
+    table = pd.DataFrame(result, columns=["areas", "squared error", "covered", "width"])
     table = table.groupby("areas").mean()
     print(table.assign(error=np.sqrt(table["squared error"])).round(4).to_string())
 
@@ -267,12 +267,12 @@ def published(shared: Path) -> None:
             (True, "latent"),
             (False, "latent"),
         ):
-            found = dx.reader_study(
+            readers = dx.reader_study(
                 table, "gold", reader="annotator", case="item", modality="group", score="label",
                 new_readers=new_readers, areas=areas, random_seed=1, progressbar=False,
             )  # fmt: skip
-            print(name, found.in_words)
-            first = found["average_auc"]
+            print(name, readers.in_words)
+            first = readers["average_auc"]
             second = first.rename(modality="other")
             less = (first - second).stack(sample=("chain", "draw"))
             print(less.mean("sample").values.round(4), less.std("sample").values.round(4))

@@ -45,17 +45,17 @@ SAMPLE = ("chain", "draw")
 
 def main() -> None:
     """Compute the missing results, and write the tables."""
-    asked = _asked()
+    options = _asked()
     warnings.simplefilter("ignore", dx.DissensusWarning)
-    results = Path(asked.results)
+    results = Path(options.results)
     results.parent.mkdir(exist_ok=True)
     done = (
         [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
     )
-    if not asked.tables:
+    if not options.tables:
         have = {(row["set"], row["kind"], row["n"], row["seed"]) for row in done}
         with results.open("a") as file:
-            for row in _panel_rows(asked, have):
+            for row in _panel_rows(options, have):
                 file.write(json.dumps(row) + "\n")
                 file.flush()
                 done.append(row)

@@ -112,8 +112,8 @@ def judged(study: Study, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
     fits = [dx.models.normal_scores.fit(ann, predictions=told, **settings) for told in (None, pred)]
     mean = xr.DataArray(one.seen.mean(axis=1), dims="item", coords={"item": ann["item"].to_numpy()})
     errors = [_bootstrapped(mean, pred), *(dx.score_error(fit, pred) for fit in fits)]
-    for method, found in zip(METHODS, errors, strict=True):
-        yield from _held(one, method, found)
+    for method, result in zip(METHODS, errors, strict=True):
+        yield from _held(one, method, result)
 
 
 def of_a_part(study: Study, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
@@ -127,16 +127,16 @@ def of_a_part(study: Study, rng: np.random.Generator) -> Iterator[dict[str, Any]
     frame = pd.DataFrame(one.seen[some], index=some).melt(
         var_name="annotator", value_name="label", ignore_index=False
     ).rename_axis("item").reset_index()  # fmt: skip
-    for method, said, weights in (
+    for method, labels, weights in (
         ("all items", pred, None), ("labelled alone", pred.sel(item=some), "bayesian-bootstrap"),
     ):  # fmt: skip
-        ann = dx.annotations(frame, kind="continuous", items=said["item"])
-        fit = dx.models.normal_scores.fit(ann, predictions=said, draws=500, **settings)
-        found = dx.score_error(fit, said, weights=weights, random_seed=1)
-        yield from _held(one, method, found)
+        ann = dx.annotations(frame, kind="continuous", items=labels["item"])
+        fit = dx.models.normal_scores.fit(ann, predictions=labels, draws=500, **settings)
+        errors = dx.score_error(fit, labels, weights=weights, random_seed=1)
+        yield from _held(one, method, errors)
 
 
-def _held(one: Drawn, method: str, found: xr.Dataset) -> Iterator[dict[str, Any]]:
+def _held(one: Drawn, method: str, result: xr.Dataset) -> Iterator[dict[str, Any]]:
     """Yield errors, widths and coverage of the intervals of each quantity."""
     for name, values in one.systems.items():
         apart, noise = (values - one.answer) ** 2, one.noise
@@ -150,7 +150,7 @@ def _held(one: Drawn, method: str, found: xr.Dataset) -> Iterator[dict[str, Any]
         }  # fmt: skip
         for quantity in QUANTITIES:
             true, uncertain, unit = known[quantity]
-            draws = found[quantity].sel(system=name)
+            draws = result[quantity].sel(system=name)
             off, sd_of_draws = float(draws.mean()) - true, float(draws.std())
             yield {
                 "set": one.name, "system": name, "method": method, "quantity": quantity,
@@ -243,12 +243,12 @@ def of_probabilities() -> Iterator[str]:
     fit = dx.models.dirichlet.fit(
         ann, predictions=pred, draws=500, random_seed=1, progressbar=False
     )
-    found, known = (dx.probability_score(one, pred) for one in (fit, whole))
+    actual, known = (dx.probability_score(one, pred) for one in (fit, whole))
     yield "| system | score | of 100 labels | estimate | 89 % interval |"
     yield "|---|---|--:|--:|--:|"
     for system in pred["system"].to_numpy():
         for name in ("log_score", "brier_score", "total_variation", "calibration_error"):
-            draws, true = (one[name].sel(system=system) for one in (found, known))
+            draws, true = (one[name].sel(system=system) for one in (actual, known))
             low, high = draws.quantile([0.055, 0.945]).to_numpy()
             yield (
                 f"| {system} | {name.replace('_', ' ')} | {float(true):.3f} | "
@@ -274,8 +274,8 @@ def main() -> None:
         return
     rows = pd.DataFrame([row for study in studies() for row in judged(study, rng)])
     print(rows.groupby(["quantity", "system", "method"])[["coverage", "width", "error"]].mean())
-    found = rows.assign(absolute=rows["error"].abs()).groupby(["quantity", "method"], sort=False)
-    table = found[["coverage", "width", "error", "absolute"]].mean()
+    result = rows.assign(absolute=rows["error"].abs()).groupby(["quantity", "method"], sort=False)
+    table = result[["coverage", "width", "error", "absolute"]].mean()
     lines = ["| quantity | method | coverage | width | mean error | mean absolute error |",
              "|---|---|--:|--:|--:|--:|"]  # fmt: skip
     for (quantity, method), row in table.iterrows():

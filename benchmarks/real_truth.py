@@ -50,15 +50,15 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", choices=list(STUDIES), default=list(STUDIES))
     parser.add_argument("--results", default="build/real_truth.jsonl", help="file to add to")
     parser.add_argument("--tables", action="store_true", help="of what is in the file already")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
-    results = Path(asked.results)
+    results = Path(options.results)
     results.parent.mkdir(exist_ok=True)
     lines = results.read_text().splitlines() if results.exists() else []
     done = [row for line in lines for row in json.loads(line)]
-    if not asked.tables:
+    if not options.tables:
         with results.open("a") as file:
-            for rows in _rows(asked.sets, done):
+            for rows in _rows(options.sets, done):
                 file.write(json.dumps(rows) + "\n")
                 file.flush()
                 done += rows
@@ -69,17 +69,17 @@ def main() -> None:
 
 def _rows(names: list[str], done: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     have = {(row["set"], row["labels"], row["without"]) for row in done}
-    found = {
+    result = {
         (row["set"], row["labels"]): row["correlation"] for row in done if "correlation" in row
     }
     for name in STUDIES:  # whichever are asked for: each is judged by what the others say
         for labels, study in _sizes(name):
-            if (name, labels) not in found:
-                found[name, labels] = best = _best_correlation(study)
+            if (name, labels) not in result:
+                result[name, labels] = best = _best_correlation(study)
                 here = {"set": name, "labels": labels, "without": "-", "kind": "correlation"}
                 yield [here | {"correlation": best}]
     for name in names:
-        others = [value for (other, _), value in found.items() if _family(other) != _family(name)]
+        others = [value for (other, _), value in result.items() if _family(other) != _family(name)]
         prior = (float(np.exp(np.mean(np.log(others)))), SPREAD)
         for labels, study in _sizes(name):
             for without in ["", *_held_out(study)]:
@@ -181,10 +181,10 @@ def _by_all(
     out: Found = {}
     start = time.process_time()
     tree = dx.evaluate(ann, pred, random_seed=1, truth=known, error_correlation=prior, **PLAIN)
-    found = tree["accuracy"].to_dataset()
-    mine = found["estimated_accuracy"].sel(scope="these items").stack(sample=SAMPLE)
+    result = tree["accuracy"].to_dataset()
+    mine = result["estimated_accuracy"].sel(scope="these items").stack(sample=SAMPLE)
     said = {name: _interval(mine.sel(system=name).values) for name in answers}
-    said |= _people(found["annotator_accuracy"], ann, gold)
+    said |= _people(result["annotator_accuracy"], ann, gold)
     out["evaluate"] = said, time.process_time() - start
     top = _leading(ann, dx.schema.label_counts(ann))
     out |= _of_known(answers, known, top, gold, rng)
@@ -363,7 +363,7 @@ def tables(rows: pd.DataFrame) -> str:
 
 
 def _label_tables(rows: pd.DataFrame) -> list[str]:
-    found = rows[rows["kind"] == "labels"].pivot_table(
+    result = rows[rows["kind"] == "labels"].pivot_table(
         index=["set", "labels"], columns="method", values=["right", "expected", "log_score"],
         sort=False,
     )  # fmt: skip
@@ -377,7 +377,7 @@ def _label_tables(rows: pd.DataFrame) -> list[str]:
         f"|---|---|{'--:|' * 8}",
     ]  # fmt: skip
     em = "Dawid-Skene EM, bootstrap"
-    for (name, labels), row in found.iterrows():
+    for (name, labels), row in result.iterrows():
         a, b = (row.xs(method, level="method") for method in ("evaluate", em))
         cells = [f"{a['right']:.3f}", f"{b['right']:.3f}", f"{1 - a['right']:.3f}",
                  f"{a['expected']:.3f}", f"{b['expected']:.3f}", f"{a['log_score']:.2f}",

@@ -33,13 +33,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("build/reports"))
     parser.add_argument("--only", nargs="*", choices=list(KINDS), default=list(KINDS))
-    asked = parser.parse_args()
-    asked.out.mkdir(parents=True, exist_ok=True)
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
     print("| annotations | pixels at 1,280 | at 400 | words | wider than the phone |")
     print("|---|--:|--:|--:|---|")
-    for name in asked.only:
-        path = dx.report(KINDS[name](), asked.out / f"{name}.html", overwrite=True)
+    for name in options.only:
+        path = dx.report(KINDS[name](), options.out / f"{name}.html", overwrite=True)
         desk, phone = (_size(path.resolve(), width) for width in WIDTHS)
         wider = "yes" if phone[2] > WIDTHS[1] else "no"
         print(f"| {name} | {desk[0]:,} | {phone[0]:,} | {desk[1]:,} | {wider} |", flush=True)
@@ -58,10 +58,10 @@ def _size(path: Path, width: int) -> tuple[int, int, int]:
             "document.body.innerText.split(/\\s+/).length",
             "document.documentElement.scrollWidth",
         )
-        found = [int(page.evaluate(one)) for one in said]
+        actual = [int(page.evaluate(one)) for one in said]
         page.screenshot(path=path.with_suffix(f".{width}.png"), full_page=True)
         browser.close()
-    height, words, whole = found
+    height, words, whole = actual
     return height, words, whole
 
 
@@ -117,10 +117,10 @@ def _numbers() -> xr.DataTree:
     seen = table["annotator"].isin(["s01", "s02", "s03", "s04"])
     panel = table[~seen].groupby("item")["label"].mean()
     rng = np.random.default_rng(0)
-    said = [panel.to_numpy() + rng.normal(0, sd, len(panel)) for sd in (0.3, 0.9)]
+    labels = [panel.to_numpy() + rng.normal(0, sd, len(panel)) for sd in (0.3, 0.9)]
     pred = dx.predictions(
         {"item": [*panel.index] * 2, "system": np.repeat(["near", "far"], len(panel)),
-         "label": np.concatenate(said)}, kind="continuous",
+         "label": np.concatenate(labels)}, kind="continuous",
     )  # fmt: skip
     return dx.evaluate(dx.annotations(table[seen], kind="continuous"), pred, **RUN)
 

@@ -30,13 +30,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sections", nargs="*", help=f"some of: {', '.join(SECTIONS)} (default all)")
     parser.add_argument("--repeats", type=int, default=7, help="repetitions (default 7)")
-    asked = parser.parse_args()
-    unknown = set(asked.sections) - set(SECTIONS)
+    options = parser.parse_args()
+    unknown = set(options.sections) - set(SECTIONS)
     if unknown:
         parser.error(f"no section {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
     print(described(), end="\n\n")
     print(Row.header())
-    for row in measured(asked.sections or list(SECTIONS), asked.repeats):
+    for row in measured(options.sections or list(SECTIONS), options.repeats):
         print(row, flush=True)
 
 

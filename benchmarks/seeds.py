@@ -42,15 +42,15 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", choices=SETS, default=SETS)
     parser.add_argument("--seeds", type=int, default=N_SEEDS)
     parser.add_argument("--results", default="build/seeds.jsonl", help="file to add to")
-    asked = parser.parse_args()
-    results = Path(asked.results)
+    options = parser.parse_args()
+    results = Path(options.results)
     results.parent.mkdir(exist_ok=True)
     lines = results.read_text().splitlines() if results.exists() else []
     done = [json.loads(line) for line in lines]
     have = {(row["set"], row["seed"]) for row in done}
     with results.open("a") as file:
-        parts = {name: _part(STUDIES[name](), name) for name in asked.sets}
-        for seed, name in itertools.product(range(asked.seeds), asked.sets):
+        parts = {name: _part(STUDIES[name](), name) for name in options.sets}
+        for seed, name in itertools.product(range(options.seeds), options.sets):
             if (name, seed) not in have:
                 done.append({"set": name, "seed": seed, **evaluated(parts[name], name, seed)})
                 file.write(json.dumps(done[-1]) + "\n")
@@ -77,10 +77,10 @@ def evaluated(study: Study, name: str, seed: int) -> dict[str, Any]:
     """Return the groups of an evaluation, its warnings, and its numbers."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     answers = {
-        one: said for one, (kind, said) in systems(study, rng).items()
+        one: labels for one, (kind, labels) in systems(study, rng).items()
         if one in MADE or kind == "real"
     }  # fmt: skip
-    frame = pd.concat([said.reset_index().assign(system=one) for one, said in answers.items()])
+    frame = pd.concat([labels.reset_index().assign(system=one) for one, labels in answers.items()])
     start = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

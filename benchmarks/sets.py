@@ -72,9 +72,9 @@ def theirs(table: pd.DataFrame, base: Any, labels: list[str] = LABELS) -> Any:
     from crowdkit.aggregation.multilabel import BinaryRelevance
 
     told = table.rename(columns={"item": "task", "annotator": "worker"})
-    found = BinaryRelevance(base).fit(told)
+    fitted = BinaryRelevance(base).fit(told)
     share = np.column_stack(
-        [found.aggregators_[label].probas_.reindex(columns=[0, 1], fill_value=0.0)[1].sort_index()
+        [fitted.aggregators_[label].probas_.reindex(columns=[0, 1], fill_value=0.0)[1].sort_index()
          for label in labels]
     )  # fmt: skip
     if type(base).__name__ == "MajorityVote":
@@ -94,8 +94,8 @@ def ours(
         draws = dx.models.get(model).module.fit(one, **QUIET, **more)["posterior"][name]
         return draws.sel(label="yes").mean(("chain", "draw"))
 
-    found = dx.by_label(probability, ann).transpose("item", "element").sel(element=labels)
-    return np.clip(found.sortby("item").to_numpy(), 1e-6, 1 - 1e-6)
+    rows = dx.by_label(probability, ann).transpose("item", "element").sel(element=labels)
+    return np.clip(rows.sortby("item").to_numpy(), 1e-6, 1 - 1e-6)
 
 
 def scores(probability: Any, truth: Any) -> tuple[float, float, float]:
@@ -129,10 +129,10 @@ def score_rows(studies: int) -> Any:
             fit = dx.models.get(model).module.fit
             fits = dx.by_label(fit, ann, predictions=pred, **more, **QUIET)
             insight = "learned" if target == "panel" else None
-            found = dx.set_score(fits, pred, insight=insight, random_seed=1)
+            result = dx.set_score(fits, pred, insight=insight, random_seed=1)
             for k, name in enumerate(["good", "poor"]):
                 for score, value in known_scores(sets, held[k]).items():
-                    mine = found[score].sel(system=name)
+                    mine = result[score].sel(system=name)
                     low, high = mine.quantile([0.055, 0.945]).values
                     inside, error = low <= value <= high, float(mine.mean()) - value
                     of = "hard items" if hard else "equal items"
@@ -194,8 +194,8 @@ def real_score_rows(shared: Path, studies: int) -> Any:
             some = rng.choice(len(kept), 30, replace=False)
             known = {items[kept][k]: [labels[x] for x in np.flatnonzero(truth[k])] for k in some}
             for told in (None, known):
-                found = dx.evaluate(ann, pred, question="truth", truth=told, **QUIET)
-                draws = found["metrics"]["jaccard"].sel(scope="these items").squeeze(drop=True)
+                evaluation = dx.evaluate(ann, pred, question="truth", truth=told, **QUIET)
+                draws = evaluation["metrics"]["jaccard"].sel(scope="these items").squeeze(drop=True)
                 for row in _jaccard_rows(draws, held, truth):
                     yield name, len(told or ()), *row
 
@@ -217,8 +217,8 @@ def panel_score_rows(shared: Path, studies: int) -> Any:
         ann = dx.annotations(pd.DataFrame(rows), kind="set")
         pred, held = systems_of(truth, some.index.to_numpy(), labels, rng)
         fits = dx.by_label(dx.models.dirichlet.fit, ann, predictions=pred, **QUIET)
-        found = dx.set_score(fits, pred, insight="learned", random_seed=1)["jaccard"]
-        for row in _jaccard_rows(found, held, truth):
+        result = dx.set_score(fits, pred, insight="learned", random_seed=1)["jaccard"]
+        for row in _jaccard_rows(result, held, truth):
             yield "chaosnli_snli, panel", 0, *row
 
 
@@ -235,8 +235,8 @@ def systems_of(truth: Any, items: Any, labels: list[str], rng: np.random.Generat
 
 
 def _jaccard_rows(draws: Any, held: dict[str, Any], truth: Any) -> Any:
-    for system, said in held.items():
-        mine, true = draws.sel(system=system), known_scores(truth, said)["jaccard"]
+    for system, labels in held.items():
+        mine, true = draws.sel(system=system), known_scores(truth, labels)["jaccard"]
         low, high = np.quantile(mine, [0.055, 0.945])
         yield system, low <= true <= high, high - low, float(mine.mean()) - true
 
@@ -284,21 +284,21 @@ def main() -> None:
     warnings.simplefilter("ignore", dx.DissensusWarning)
     if options.shares:
         names = ["set", "n", "sd", "coverage", "width"]
-        found = pd.DataFrame(share_rows(options.studies), columns=names)
+        frame = pd.DataFrame(share_rows(options.studies), columns=names)
         for by in ("set", "n"):
-            print(found.groupby([by, "sd"])[names[3:]].mean().unstack().round(3).to_string())
+            print(frame.groupby([by, "sd"])[names[3:]].mean().unstack().round(3).to_string())
         return
     if options.scores and options.shared:
         names = ["set", "known", "system", "coverage", "width", "error"]
         rows = [*real_score_rows(options.shared, options.studies),
                 *panel_score_rows(options.shared, options.studies)]  # fmt: skip
-        found = pd.DataFrame(rows, columns=names)
-        print(found.groupby(names[:3])[names[3:]].mean().round(3).to_string())
+        frame = pd.DataFrame(rows, columns=names)
+        print(frame.groupby(names[:3])[names[3:]].mean().round(3).to_string())
         return
     if options.scores:
         names = ["target", "items", "system", "score", "coverage", "width", "error"]
-        found = pd.DataFrame(score_rows(options.studies), columns=names)
-        print(found.groupby(names[:4])[names[4:]].mean().round(3).to_string())
+        frame = pd.DataFrame(score_rows(options.studies), columns=names)
+        print(frame.groupby(names[:4])[names[4:]].mean().round(3).to_string())
         return
     from crowdkit.aggregation import DawidSkene, MajorityVote
 
@@ -314,8 +314,8 @@ def main() -> None:
         for per_item, seed in product((3, 5), range(options.studies)):
             for name, told, labels in real(options.shared, per_item, seed):
                 for way, call in ways.items():
-                    found = scores(call(told, labels), told.attrs["truth"])
-                    rows.append((name, per_item, way, *found))
+                    frame = scores(call(told, labels), told.attrs["truth"])
+                    rows.append((name, per_item, way, *frame))
         names = ["set", "labels", "way", "label right", "set right", "log score"]
         table = pd.DataFrame(rows, columns=names).groupby(names[:3], sort=False).mean().round(3)
         print(table.to_string())
@@ -325,9 +325,9 @@ def main() -> None:
             hard = seed >= options.studies // 2
             truth, table, _ = study(n_items, per_item, hard, seed)
             for way, call in ways.items():
-                found = scores(call(table), truth)
+                frame = scores(call(table), truth)
                 rows.append(
-                    (n_items, per_item, "hard items" if hard else "equal items", way, *found)
+                    (n_items, per_item, "hard items" if hard else "equal items", way, *frame)
                 )
     names = ["items", "labels", "study", "way", "label right", "set right", "log score"]
     table = pd.DataFrame(rows, columns=names).groupby(names[:4], sort=False).mean().round(3)

@@ -56,9 +56,9 @@ def in_turns(
     for way in ways:
         way()
     for _ in range(repeats):
-        for way, found in zip(ways, times, strict=True):
+        for way, result in zip(ways, times, strict=True):
             gc.collect()
             start = clock()
             way()
-            found.append(clock() - start)
+            result.append(clock() - start)
     return times

@@ -126,7 +126,7 @@ def systems(study: Study, rng: np.random.Generator) -> dict[str, tuple[str, pd.S
     out, gold = {}, study.gold
     labels = sorted(set(gold))
     for right in (0.7, 0.85, 0.95):
-        wrong = [rng.choice([one for one in labels if one != true]) for true in gold]
+        wrong = [rng.choice([label for label in labels if label != true]) for true in gold]
         said = gold.where(rng.random(len(gold)) < right, pd.Series(wrong, index=gold.index))
         out[f"noisy {right}"] = "noisy truth", said.rename("label")
     given = study.labels[study.labels["item"].isin(gold.index)]

@@ -212,31 +212,31 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=4, help="draws of each panel")
     parser.add_argument("--truth", action="store_true", help="accuracies, of sets with known truth")
     parser.add_argument("--plan", action="store_true", help="what dissensus.plan says")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
-    if asked.plan:
+    if options.plan:
         names = ["set", "items", "planned", "planned alone", "needed alone", "found",
                  "found alone", "found with these"]  # fmt: skip
-        found = pd.DataFrame(plans(asked.seeds), columns=names)
+        frame = pd.DataFrame(plans(options.seeds), columns=names)
         print(described())
-        print(found.groupby("set").mean().round(3).to_string())
-        print(found.drop(columns="set").mean().round(3).to_string())
+        print(frame.groupby("set").mean().round(3).to_string())
+        print(frame.drop(columns="set").mean().round(3).to_string())
         return
-    if asked.truth:
+    if options.truth:
         names = ["set", "known", "hard", "all items", "kind", "coverage", "width", "error"]
-        found = pd.DataFrame(accuracies(asked.seeds), columns=names)
+        frame = pd.DataFrame(accuracies(options.seeds), columns=names)
         print(described())
         for by in (["hard", "kind", "known", "all items"], ["hard", "set", "known", "all items"]):
             print(
-                found.groupby(by)[["coverage", "width", "error"]].mean().round(3).to_string(),
+                frame.groupby(by)[["coverage", "width", "error"]].mean().round(3).to_string(),
                 flush=True,
             )
         return
     names = ["set", "all items", "noisy", "coverage", "width"]
-    found = pd.DataFrame(rows(asked.seeds), columns=names)
+    frame = pd.DataFrame(rows(options.seeds), columns=names)
     print(described())
     for by in (["noisy", "all items"], ["set", "all items"]):
-        print(found.groupby(by)[["coverage", "width"]].mean().round(3))
+        print(frame.groupby(by)[["coverage", "width"]].mean().round(3))
 
 
 if __name__ == "__main__":

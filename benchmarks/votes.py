@@ -189,7 +189,7 @@ def scores(name: str, table: pd.DataFrame, by: str) -> list[str]:
     lines: list[str] = []
     fold = folds(table, by)
     logs = {way: np.empty(len(table)) for way in [*FORMS, *POINTS]}
-    found: dict[tuple[str, str], list[np.ndarray]] = {(f, s): [] for f in FORMS for s in SHARES}
+    result: dict[tuple[str, str], list[np.ndarray]] = {(f, s): [] for f in FORMS for s in SHARES}
     for number in np.unique(fold):
         left_out = fold == number
         seen, out = table[~left_out], table[left_out]
@@ -198,7 +198,7 @@ def scores(name: str, table: pd.DataFrame, by: str) -> list[str]:
             p = by_model(seen, out, number, settings)
             logs[form][left_out] = np.log(p.mean(axis=0)[at])
             for share in SHARES if by == "item" else ():
-                found[form, share].append(held(p, out, SHARES[share]))
+                result[form, share].append(held(p, out, SHARES[share]))
         for way, predict in POINTS.items():
             logs[way][left_out] = np.log(predict(seen, out)[at])
     each = 1.0 / table.groupby("voter")["voter"].transform("size").to_numpy()
@@ -206,7 +206,7 @@ def scores(name: str, table: pd.DataFrame, by: str) -> list[str]:
         more = log - logs["neither"]
         print(f"| {name} | {by} | {way} | {log.mean():.4f} | {difference(more, fold)} | "
               f"{difference(more * each / each.mean(), fold)} |", flush=True)  # fmt: skip
-    for (form, share), parts in found.items() if by == "item" else ():
+    for (form, share), parts in result.items() if by == "item" else ():
         inside, right, width = np.hstack(parts).mean(axis=1)
         prompts = [part[0].mean() for part in parts]
         lines.append(f"| {name} | {form} | {share} | {inside:.3f} | {right:.3f} | "
@@ -269,10 +269,10 @@ def agree(table: pd.DataFrame) -> None:
     ours = one.pop("bradley_terry.maximum_likelihood")(decided)["strength"]
     ours = ours.sel(system=systems).to_numpy()
     for name, peer in one.items():
-        found = peer(decided)
+        result = peer(decided)
         if name.startswith("evalica"):
-            found = np.log(pd.Series(found.scores).loc[systems].to_numpy())
-        apart = (ours - ours.mean()) - (np.asarray(found) - np.mean(found))
+            result = np.log(pd.Series(result.scores).loc[systems].to_numpy())
+        apart = (ours - ours.mean()) - (np.asarray(result) - np.mean(result))
         print(f"| {name} | {np.abs(apart).max():.1g} |", flush=True)
 
 
@@ -307,10 +307,10 @@ def sweeps() -> None:
         whose = np.arange(n) % (n // each)
         ahead = strength[left] - strength[right]
         logits = np.stack([ahead / 2, rng.normal(-0.4, 0.7, n)[whose], -ahead / 2], axis=1)
-        said = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+        labels = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
         columns = {"left": left, "right": right, "voter": whose, "item": whose}
         table = pd.DataFrame({name: [f"n{k}" for k in code] for name, code in columns.items()})
-        table["winner"] = np.array(["left", "tie", "right"])[said]
+        table["winner"] = np.array(["left", "tie", "right"])[labels]
         for form in ({"items": False}, {"annotators": False}):
             fit = partial(
                 model.fit, votes(table), chains=1, progressbar=False, keep_items=False, **form
@@ -330,27 +330,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shared", type=Path, required=True, help="the folder of real sets")
     parser.add_argument("--part", nargs="*", default=["time", "scores"])
-    asked = parser.parse_args()
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
     print(described(), end="\n\n")
-    if "time" in asked.part:
+    if "time" in options.part:
         print("| LLMFAO | processor seconds | wall | smallest effective sample | r-hat |")
         print("|---|--:|--:|--:|--:|", flush=True)
-        times(read(asked.shared, "LLMFAO"))
-    if "sweeps" in asked.part:
+        times(read(options.shared, "LLMFAO"))
+    if "sweeps" in options.part:
         print("\n| votes | milliseconds a sweep |\n|---|--:|")
         sweeps()
-    if "agree" in asked.part:
+    if "agree" in options.part:
         for name in ("LLMFAO", "MT-Bench"):
             print(f"\n| {name} | largest difference of log strengths |\n|---|--:|")
-            agree(read(asked.shared, name))
-    if "scores" in asked.part:
+            agree(read(options.shared, name))
+    if "scores" in options.part:
         print("\n| votes | by | method | score | more than neither | all voters the same |")
         print("|---|---|---|--:|--:|--:|", flush=True)
         lines = []
         for name, by in (("LLMFAO", "item"), ("LLMFAO", "voter"), ("LLMFAO", "pair"),
                          ("MT-Bench", "voter"), ("MT-Bench", "pair")):  # fmt: skip
-            lines += scores(name, read(asked.shared, name), by)
+            lines += scores(name, read(options.shared, name), by)
         print("\n| votes | method | share | inside | if right | by prompt | mean width |")
         print("|---|---|---|--:|--:|--:|--:|", *lines, sep="\n")
 

@@ -118,7 +118,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--studies", type=int, default=40)
     parser.add_argument("--only", default="", help="kinds of votes whose names hold this")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
     edges = (1 - PROB) / 2, (1 + PROB) / 2
     ways = {"voters and prompts": {}, "independent": {"annotators": False, "items": False}}
@@ -130,10 +130,10 @@ def main() -> None:
     )
     print("|---|" + "--:|" * 5)
     for name, world in WORLDS.items():
-        if asked.only not in name:
+        if options.only not in name:
             continue
         hold, width, error = ({way: [] for way in ways} for _ in range(3))
-        for study in range(asked.studies):
+        for study in range(options.studies):
             votes, truth = simulated(world, np.random.default_rng([7, study]))
             read = dx.pairs(votes, item="item", annotator="who")
             for way, settings in ways.items():

@@ -165,8 +165,8 @@ def caught_by(tests: str) -> str:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode in (0, 5):  # 5: there is no such test
         return ""
-    found = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
-    return found[1] if found else f"pytest ended with {done.returncode}"
+    match = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    return match[1] if match else f"pytest ended with {done.returncode}"
 
 
 def fate(fault: Fault) -> str:
@@ -177,10 +177,10 @@ def fate(fault: Fault) -> str:
         return "stale"
     try:
         path.write_text(text.replace(fault.old, fault.new), encoding="utf-8")
-        found = caught_by(fault.tests)
+        result = caught_by(fault.tests)
     finally:
         path.write_text(text, encoding="utf-8")
-    return found.removeprefix("tests/") or "**SURVIVED**"
+    return result.removeprefix("tests/") or "**SURVIVED**"
 
 
 def main() -> None:

@@ -51,9 +51,9 @@ def weighted(values, weights):
     return float(np.sum([weights[i] * value for i, value in values.items()]) / total)
 
 
-def advantages(found, weights):
+def advantages(result, weights):
     """Annotator -> (how often the system is as close, how often the annotator is)."""
     return {
         r: tuple(weighted({i: pair[side] for i, pair in by.items()}, weights) for side in (0, 1))
-        for r, by in found.items()
+        for r, by in result.items()
     }

@@ -22,15 +22,15 @@ NAN = math.nan
 def study(rng, **sizes):
     """Draw a small study; every item has somebody."""
     return [
-        {r: [label for label, _ in given] for r, given in said.items()}
-        for said in concordance_reference.study(rng, sure=None, **sizes)
+        {r: [label for label, _ in given] for r, given in labels.items()}
+        for labels in concordance_reference.study(rng, sure=None, **sizes)
     ]
 
 
 def as_annotations(items, labels, kind="ordinal"):
     """Write a study down as annotations that declare 0, 1, ... for labels."""
     certain = [
-        {r: [(label, 1.0) for label in given] for r, given in said.items()} for said in items
+        {r: [(label, 1.0) for label in given] for r, given in answers.items()} for answers in items
     ]
     return concordance_reference.as_annotations(certain, labels, kind, sure=False)
 
@@ -43,8 +43,8 @@ def share_of(distance, labels):
 def within(items, weights, distance):
     """Mean over items with two annotators of the mean distance of their pairs."""
     above = below = 0.0
-    for said, weight in zip(items, weights, strict=True):
-        pairs = list(itertools.permutations(said.values(), 2))
+    for labels, weight in zip(items, weights, strict=True):
+        pairs = list(itertools.permutations(labels.values(), 2))
         if pairs:
             above += weight * sum(psi(*pair, distance) for pair in pairs) / len(pairs)
             below += weight
@@ -54,10 +54,10 @@ def within(items, weights, distance):
 def shares(items, weights, labels):
     """Mean over items of the share of each label, every annotator counting once."""
     total = np.zeros(labels)
-    for said, weight in zip(items, weights, strict=True):
-        for given in said.values():
+    for answers, weight in zip(items, weights, strict=True):
+        for given in answers.values():
             for label in given:
-                total[label] += weight / len(given) / len(said)
+                total[label] += weight / len(given) / len(answers)
     return total / sum(weights)
 
 
@@ -89,11 +89,11 @@ def bennett(items, weights, labels, distance):
 def cohen(items, weights, labels, distance, one, two):
     """From the table of what the first said against what the second said."""
     table = np.zeros((labels, labels))
-    for said, weight in zip(items, weights, strict=True):
-        if one in said and two in said:
-            for a in said[one]:
-                for b in said[two]:
-                    table[a, b] += weight / len(said[one]) / len(said[two])
+    for answers, weight in zip(items, weights, strict=True):
+        if one in answers and two in answers:
+            for a in answers[one]:
+                for b in answers[two]:
+                    table[a, b] += weight / len(answers[one]) / len(answers[two])
     if table.sum() == 0:
         return NAN
     table /= table.sum()
@@ -123,8 +123,8 @@ def agrees(statistic, expected):
     """Compare a statistic, called without arguments, with its definition; tell if it is defined."""
     if math.isnan(expected):
         with pytest.warns(dx.DissensusWarning, match="is undefined"):
-            found = statistic()
-        assert np.isnan(found)
+            actual = statistic()
+        assert np.isnan(actual)
         return False
     np.testing.assert_allclose(statistic(), expected, rtol=1e-11, atol=1e-11)
     return True

@@ -63,13 +63,13 @@ def fit_of(
 
 
 def _random(rng: np.random.Generator, family: str, shape: tuple[int, ...]) -> dict[str, Any]:
-    found = {"mu": rng.normal(size=shape)}
+    result = {"mu": rng.normal(size=shape)}
     for name in ("sigma_item", "sigma_annotator", *(["sigma"] if family == "gaussian" else [])):
-        found[name] = rng.gamma(4.0, 0.3, size=shape)
+        result[name] = rng.gamma(4.0, 0.3, size=shape)
     if family == "ordinal":
         cuts = np.sort(rng.normal(size=(*shape[:2], 3)), axis=-1)
-        found["cutpoint"] = cuts - cuts.mean(axis=-1, keepdims=True)
-    return found
+        result["cutpoint"] = cuts - cuts.mean(axis=-1, keepdims=True)
+    return result
 
 
 def crossed_effects(family: str, draws: int = 5, seed: int = 1) -> xr.DataTree:

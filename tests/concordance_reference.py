@@ -37,7 +37,7 @@ def weights_for(rng, n):
 
 def study(rng, *, labels=3, annotators=4, items=5, missing=0.3, trials=False, sure="any"):
     """Draw a small study; every item has somebody. ``sure``: "any", "extreme", or None."""
-    found = []
+    result = []
     for _ in range(int(rng.integers(1, items + 1))):
         there = np.flatnonzero(rng.random(annotators) >= missing)
         there = there if len(there) else rng.integers(annotators, size=1)
@@ -46,8 +46,8 @@ def study(rng, *, labels=3, annotators=4, items=5, missing=0.3, trials=False, su
             n = 1 + int(rng.integers(3)) * trials
             given = rng.integers(labels, size=n).tolist()
             said[int(r)] = [(label, _confidence(rng, sure)) for label in given]
-        found.append(said)
-    return found
+        result.append(said)
+    return result
 
 
 def _confidence(rng, sure):
@@ -61,8 +61,8 @@ def as_annotations(items, labels=3, kind="ordinal", sure=True):
     """Write a study down as annotations that declare 0, 1, ... for labels."""
     rows = [
         (i, r, trial, label, confidence)
-        for i, said in enumerate(items)
-        for r, given in said.items()
+        for i, answers in enumerate(items)
+        for r, given in answers.items()
         for trial, (label, confidence) in enumerate(given)
     ]
     names = ("item", "annotator", "trial", "label", "sure")
@@ -75,8 +75,8 @@ def as_annotations(items, labels=3, kind="ordinal", sure=True):
 def empirical(items, labels, weights):
     """Shares of labels given: whoever labels an item several times counts once for it."""
     share = [0.0] * labels
-    for said, weight in zip(items, weights, strict=True):
-        for given in said.values():
+    for answers, weight in zip(items, weights, strict=True):
+        for given in answers.values():
             for label, _ in given:
                 share[label] += weight / len(given)
     return [one / sum(share) for one in share]
@@ -107,21 +107,21 @@ def pair_value(said, r, s, share, *, close=equal, accuracy=None, ways=1.0, x=0):
     return total
 
 
-def item_value(said, share, *, x=0, factor=None, **how):
+def item_value(labels, share, *, x=0, factor=None, **how):
     """Eq. 3 and 7."""
-    pairs = list(itertools.combinations(said, 2))
+    pairs = list(itertools.combinations(labels, 2))
     if not pairs:
         return NAN
-    total = sum(pair_value(said, r, s, share, x=x, **how) for r, s in pairs)
+    total = sum(pair_value(labels, r, s, share, x=x, **how) for r, s in pairs)
     return total / len(pairs) * (1.0 if factor is None else factor[x])
 
 
 def value(items, share, weights, **how):
     """Eq. 4 and 8, of items that count at all: others may have accuracies that contradict them."""
     kept = [
-        (item_value(said, share, x=x, **how), weights[x])
-        for x, said in enumerate(items)
-        if weights[x] > 0 and len(said) > 1
+        (item_value(labels, share, x=x, **how), weights[x])
+        for x, labels in enumerate(items)
+        if weights[x] > 0 and len(labels) > 1
     ]
     return sum(v * w for v, w in kept) / sum(w for _, w in kept) if kept else NAN
 
@@ -130,7 +130,9 @@ def pair_values(items, names, share, weights, *, factor, **how):
     """The mean over the items that two annotators share, for each two of them."""
     out = np.full((len(names), len(names)), NAN)
     for (i, r), (j, s) in itertools.combinations(enumerate(names), 2):
-        both = [x for x, said in enumerate(items) if r in said and s in said and weights[x] > 0]
+        both = [
+            x for x, labels in enumerate(items) if r in labels and s in labels and weights[x] > 0
+        ]
         each = [factor[x] * pair_value(items[x], r, s, share, x=x, **how) for x in both]
         if both:
             out[i, j] = out[j, i] = np.average(each, weights=weights[both])
@@ -144,10 +146,10 @@ def majority(items, weights):
     led and the other never did.
     """
     above, below = {}, {}
-    for said, weight in zip(items, weights, strict=True):
-        for r, given in said.items():
+    for labels, weight in zip(items, weights, strict=True):
+        for r, given in labels.items():
             votes: dict = {}
-            for s, others in said.items():
+            for s, others in labels.items():
                 for label, _ in others:
                     if s != r:
                         votes[label] = votes.get(label, 0.0) + 1 / len(others)

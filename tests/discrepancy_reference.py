@@ -19,25 +19,25 @@ def by_item(said):
     return out
 
 
-def alpha_of(voices, delta):
+def alpha_of(statements, delta):
     """The inner part of Eq. 2, for one item's {annotator: labels}."""
-    pairs = [(r, s) for r in voices for s in voices if r != s]
-    return sum(psi(voices[r], voices[s], delta) for r, s in pairs) / len(pairs)
+    pairs = [(r, s) for r in statements for s in statements if r != s]
+    return sum(psi(statements[r], statements[s], delta) for r, s in pairs) / len(pairs)
 
 
-def mu_of(answer, voices, delta):
+def mu_of(answer, statements, delta):
     """The inner part of Eq. 3."""
-    return sum(psi([answer], labels, delta) for labels in voices.values()) / len(voices)
+    return sum(psi([answer], labels, delta) for labels in statements.values()) / len(statements)
 
 
 def discrepancies(said, answers, delta, weights=None):
     """Eq. 2 and 3, over items with two annotators and a prediction."""
     above = below = total = 0.0
-    for item, voices in by_item(said).items():
-        if len(voices) >= 2 and item in answers:
+    for item, statements in by_item(said).items():
+        if len(statements) >= 2 and item in answers:
             weight = 1.0 if weights is None else weights[item]
-            above += weight * mu_of(answers[item], voices, delta)
-            below += weight * alpha_of(voices, delta)
+            above += weight * mu_of(answers[item], statements, delta)
+            below += weight * alpha_of(statements, delta)
             total += weight
     return (above / total, below / total) if total else (math.nan, math.nan)
 
@@ -85,6 +85,6 @@ def annotations(said, rng=None, **how):
 
 def predictions(answers, **how):
     """Make predictions of {system: {item: answer}}."""
-    rows = [(i, s, y) for s, found in answers.items() for i, y in found.items()]
+    rows = [(i, s, y) for s, result in answers.items() for i, y in result.items()]
     table = dict(zip(("item", "system", "label"), zip(*rows, strict=True), strict=True))
     return dx.predictions(table, **how)

@@ -107,9 +107,9 @@ def _components(rng):
     n_labels = xr.DataArray([2.0, 3.0, 4.0], {"pool": POOLS}, ["pool"])
     fit = cross_replication("ordinal", draws=30, names=POOLS)
     square = {"pool": POOLS, "pool_": POOLS}
-    found = component_draws(fit, n_labels, "experts")
-    found["n_items_shared"] = xr.DataArray(rng.integers(5, 99, (3, 3)), square, list(square))
-    found.attrs.update(fit.attrs, reference="experts", inference="by hand", notes="", finite=1)
+    result = component_draws(fit, n_labels, "experts")
+    result["n_items_shared"] = xr.DataArray(rng.integers(5, 99, (3, 3)), square, list(square))
+    result.attrs.update(fit.attrs, reference="experts", inference="by hand", notes="", finite=1)
     pools = xr.Dataset(attrs={"distance": "interval", "notes": ""})
     for name, dims in (("krippendorff_alpha", ("pool",)), ("cross_kappa", tuple(square)),
                        ("normalized_cross_kappa", tuple(square))):  # fmt: skip
@@ -118,7 +118,7 @@ def _components(rng):
         pools[name] = xr.DataArray(_draws(rng, 0.1, 0.9, shape, sample=(1, 60)), coords,
                                    (*SAMPLE, *dims))  # fmt: skip
         pools[f"observed_{name}"] = xr.DataArray(rng.uniform(0.1, 0.9, shape), coords, dims)
-    return found, pools
+    return result, pools
 
 
 def _shuffled(data, rng):

@@ -14,9 +14,9 @@ def nested(*items, closed=False):
 
     What is closed is said for all rankings, for each, or by a ranking that starts with "closed".
     """
-    said = [ranking for rankings, _ in items for ranking in rankings]
-    shut = np.array([ranking[:1] == ["closed"] for ranking in said], dtype=bool)
-    blocks = [ranking[int(one) :] for ranking, one in zip(said, shut, strict=True)]
+    labels = [ranking for rankings, _ in items for ranking in rankings]
+    shut = np.array([ranking[:1] == ["closed"] for ranking in labels], dtype=bool)
+    blocks = [ranking[int(one) :] for ranking, one in zip(labels, shut, strict=True)]
     rows = [
         (cell, number)
         for ranking in blocks

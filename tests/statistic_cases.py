@@ -73,16 +73,16 @@ def taken(entry, variant, made, **more):
         return entry.function(*arguments(entry, made), **variant, **more)
 
 
-def arrays(found):
+def arrays(result):
     """Return the variables of a result that are of all items together."""
-    found = found.data_vars.values() if isinstance(found, xr.Dataset) else [found]
-    return [array for array in found if "item" not in array.dims]
+    result = result.data_vars.values() if isinstance(result, xr.Dataset) else [result]
+    return [array for array in result if "item" not in array.dims]
 
 
-def assert_same(found, expected, atol=1e-10):
+def assert_same(actual, expected, atol=1e-10):
     """Compare results by the names of their coordinates; undefined is equal to undefined."""
-    assert type(found) is type(expected)
-    for one, other in zip(arrays(found), arrays(expected), strict=True):
+    assert type(actual) is type(expected)
+    for one, other in zip(arrays(actual), arrays(expected), strict=True):
         assert (one.name, one.dims) == (other.name, other.dims)
         names = {dim: other[dim] for dim in other.dims if dim in other.coords}
         np.testing.assert_allclose(one.sel(names).values, other.values, atol=atol)

@@ -40,24 +40,24 @@ def offered(module):
             for name, thing in vars(module).items()
             if name in others or getattr(thing, "__module__", "") == module.__name__
         ]
-    found = {name: getattr(module, name) for name in names if not name.startswith("_")}
+    result = {name: getattr(module, name) for name in names if not name.startswith("_")}
     return {
         name: thing
-        for name, thing in found.items()
+        for name, thing in result.items()
         if inspect.isfunction(thing) or inspect.isclass(thing)
     }
 
 
 def public():
     """Return all that is public, each thing once, by the first name it is found under."""
-    found = dict(offered(dx))
+    result = dict(offered(dx))
     modules = {name: getattr(dx, name) for name in MODULES}
     modules |= {f"models.{name}": dx.models.get(name).module for name in dx.models.names()}
     for place, module in modules.items():
-        found |= {f"{place}.{name}": thing for name, thing in offered(module).items()}
-    found |= {f"plots.{name}": getattr(dx.plots, name) for name in dx.plots.names()}
+        result |= {f"{place}.{name}": thing for name, thing in offered(module).items()}
+    result |= {f"plots.{name}": getattr(dx.plots, name) for name in dx.plots.names()}
     once = {}
-    for name, thing in found.items():
+    for name, thing in result.items():
         once.setdefault(id(thing), (name, thing))
     return dict(once.values())
 

@@ -40,10 +40,10 @@ def test_every_folder_of_the_library_is_installed():
     """The map of packages is written by hand (decision 0001)."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     source = ROOT / "src"
-    found = {
+    result = {
         ".".join(path.parent.relative_to(source).parts) for path in source.rglob("__init__.py")
     }
-    assert set(settings["tool"]["setuptools"]["packages"]) == found | {"dissensus.models"}
+    assert set(settings["tool"]["setuptools"]["packages"]) == result | {"dissensus.models"}
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +54,8 @@ def loaded_after():
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    found = [set(line.split()) for line in done.stdout.splitlines()]
-    return dict(zip(STEPS, found, strict=True))
+    result = [set(line.split()) for line in done.stdout.splitlines()]
+    return dict(zip(STEPS, result, strict=True))
 
 
 def test_import_alone_loads_nothing_heavy(loaded_after):

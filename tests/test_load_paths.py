@@ -59,11 +59,11 @@ def dangers(tree, path):
 @pytest.mark.long
 def test_no_source_can_run_what_it_reads():
     assert len(SOURCES) > 200
-    found = {
+    result = {
         str(path.relative_to(ROOT)): list(dangers(ast.parse(path.read_text("utf-8")), path))
         for path in SOURCES
     }
-    assert {path: what for path, what in found.items() if what} == {}
+    assert {path: what for path, what in result.items() if what} == {}
 
 
 @pytest.mark.parametrize(
@@ -148,11 +148,11 @@ def test_an_object_array_is_not_read(tmp_path, bomb):
 def test_what_an_evaluation_notes_is_text_when_it_comes_back(tmp_path, bomb):
     # Attributes of NetCDF are text or numbers: an expression stays one, and a pickle bytes.
     data, trace = bomb
-    said = f"__import__('pathlib').Path({str(trace)!r}).touch()"
+    text = f"__import__('pathlib').Path({str(trace)!r}).touch()"
     ann = dx.from_matrix([["a", "b"], ["a", "a"]])
     result = dx.evaluate(ann, draws=20, random_seed=1, progressbar=False, **LEAN)
     for node in result.subtree:
-        node.attrs |= {key: said for key, value in node.attrs.items() if isinstance(value, str)}
+        node.attrs |= {key: text for key, value in node.attrs.items() if isinstance(value, str)}
     result["annotations"].attrs["note"] = np.frombuffer(data, np.uint8)
     result.to_netcdf(tmp_path / "e.nc", engine="h5netcdf")
     with xr.open_datatree(tmp_path / "e.nc", engine="h5netcdf") as again:

@@ -58,10 +58,10 @@ def test_evaluate_takes_it_and_agrees_with_the_librarys_own(bring, study):
         prior_count=1.0,
         **settings,
     )
-    one, other = (
+    first, second = (
         each["metrics"]["top_1_accuracy"].mean(("chain", "draw")) for each in (theirs, ours)
     )
-    np.testing.assert_allclose(one, other.transpose(*one.dims), atol=0.02)
+    np.testing.assert_allclose(first, second.transpose(*first.dims), atol=0.02)
     assert theirs.attrs["inference"] == "as the model panel does it"
     assert int(theirs["convergence"]["n_items_poor"].item()) == 0
 
@@ -137,10 +137,10 @@ def test_one_that_is_not_in_order_is_named_with_its_package(bring, name, value, 
 
 def test_the_command_lists_it_and_is_not_stopped_by_one_out_of_order(bring):
     bring(panel="plugins.panel", gone="plugins.nowhere")
-    said = " ".join(CliRunner().invoke(app.app, ["models"]).output.split())
-    assert "shares of labels, smoothed" in said
-    assert "their-models" in said
-    assert "rasch" in said
+    text = " ".join(CliRunner().invoke(app.app, ["models"]).output.split())
+    assert "shares of labels, smoothed" in text
+    assert "their-models" in text
+    assert "rasch" in text
 
 
 def test_unknown_names_list_it_too(bring):

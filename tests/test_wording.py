@@ -14,10 +14,10 @@ from dissensus import wording
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.text(max_size=60), max_size=6), st.integers(4, 40))
 def test_short_names_are_safe_short_and_distinct(names, width):
-    found = wording.short_names(names, width)
-    assert len(set(found)) == len(names)
-    assert all(len(name) <= width + 4 for name in found)
-    assert not any(unicodedata.category(x) in {"Cc", "Cs"} for name in found for x in name)
+    result = wording.short_names(names, width)
+    assert len(set(result)) == len(names)
+    assert all(len(name) <= width + 4 for name in result)
+    assert not any(unicodedata.category(x) in {"Cc", "Cs"} for name in result for x in name)
 
 
 @pytest.mark.parametrize(

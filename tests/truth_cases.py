@@ -99,17 +99,17 @@ THREE = [
 ONE_OF_THREE = [[(0, 0)], [(0, 2)], [(0, 1)], [(0, 1)], [(0, 2)]]
 
 
-def symmetric(said: Any, answers: Any = (), n_labels: int = 2, **settings: Any) -> Case:
-    return _case("symmetric_confusion", said, answers, n_labels, **settings)
+def symmetric(labels: Any, answers: Any = (), n_labels: int = 2, **settings: Any) -> Case:
+    return _case("symmetric_confusion", labels, answers, n_labels, **settings)
 
 
-def rows(said: Any, answers: Any = (), n_labels: int = 2, **settings: Any) -> Case:
-    return _case("dawid_skene", said, answers, n_labels, **settings)
+def rows(labels: Any, answers: Any = (), n_labels: int = 2, **settings: Any) -> Case:
+    return _case("dawid_skene", labels, answers, n_labels, **settings)
 
 
-def _case(model: str, said: Any, answers: Any, n_labels: int, **settings: Any) -> Case:
+def _case(model: str, labels: Any, answers: Any, n_labels: int, **settings: Any) -> Case:
     kind = settings.pop("kind", "nominal")
-    return Case(model, said, list(answers), n_labels, kind, settings)
+    return Case(model, labels, list(answers), n_labels, kind, settings)
 
 
 SYMMETRIC = {

@@ -136,10 +136,10 @@ def prior(case: Case, u: Any) -> tuple[Points, int, int]:
 
 def _own_errors(at: _Columns, alike: Any, base: Any, out: Any) -> None:
     """Write errors of voices' own (point, voice, label, response) around common ones."""
-    for voice in range(out.shape[1]):
+    for statement in range(out.shape[1]):
         for z in range(base.shape[1]):
             shape = alike[:, None] * np.delete(base[:, z], z, axis=1)
-            out[:, voice, z] = np.insert(at.shares(shape), z, 0.0, axis=1)
+            out[:, statement, z] = np.insert(at.shares(shape), z, 0.0, axis=1)
 
 
 def _people(case: Case, at: _Columns, named: dict[str, Any]) -> tuple[Any, Any, Any]:
@@ -165,15 +165,15 @@ def _people(case: Case, at: _Columns, named: dict[str, Any]) -> tuple[Any, Any, 
             population[:, z] = np.where(np.arange(n) == z, chance, (1 - chance) * wrong)
         if pooling == "hierarchical":
             alike[:, z] = 5.0 * special.gammaincinv(2.0, at.one())
-        for voice in range(j):
+        for statement in range(j):
             if pooling == "hierarchical":
-                right[:, voice, z], errors[:, voice, z] = _one_of_many(
-                    at, logit + level[:, voice], alike[:, z], population[:, z], z
+                right[:, statement, z], errors[:, statement, z] = _one_of_many(
+                    at, logit + level[:, statement], alike[:, z], population[:, z], z
                 )
             elif pooling == "complete":
-                right[:, voice, z], errors[:, voice, z] = logit, wrong
+                right[:, statement, z], errors[:, statement, z] = logit, wrong
             else:
-                right[:, voice, z], errors[:, voice, z] = at.row(shape, z)
+                right[:, statement, z], errors[:, statement, z] = at.row(shape, z)
     if pooling != "none":
         named["population_confusion"] = population
     if pooling == "hierarchical":

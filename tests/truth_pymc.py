@@ -61,11 +61,11 @@ def likelihood_agrees(case: Case) -> None:
     names = [one.name for one in model.value_vars]
     with uncompiled():
         logp = pytensor.function(model.value_vars, model.observedlogp, on_unused_input="ignore")
-    found = [
+    actual = [
         logp(*(values[name.removeprefix("typical_")][k] for name in names))
         for k in range(len(want))
     ]
-    np.testing.assert_allclose(found, want, rtol=1e-8)
+    np.testing.assert_allclose(actual, want, rtol=1e-8)
 
 
 def prior_agrees(case: Case, draws: int = 400) -> None:
@@ -77,8 +77,8 @@ def prior_agrees(case: Case, draws: int = 400) -> None:
     values = {name: value[kept] for name, value in values.items()}
     names = [one.name for one in model.free_RVs]
     with uncompiled():
-        found = pm.draw(model.free_RVs, draws, random_seed=1)
-    for name, drawn in zip(names, found, strict=True):
+        actual = pm.draw(model.free_RVs, draws, random_seed=1)
+    for name, drawn in zip(names, actual, strict=True):
         if name == "system_level":
             assert stats.kstest(drawn.ravel(), "uniform").pvalue > 1e-4
             continue

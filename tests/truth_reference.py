@@ -39,9 +39,9 @@ def joint(case: Case, points: Points, i: int, *, systems: bool) -> Any:
         if related:
             hit = right(points.source, points.spread * ease[q], n)
             chance = chance * (hit if f == z else (1 - hit) * points.source_errors[:, z, f])
-        for voice, y in given:
-            own = answer(points, voice, z, y, ease[q])
-            if related and voice >= case.n_annotators:
+        for statement, y in given:
+            own = answer(points, statement, z, y, ease[q])
+            if related and statement >= case.n_annotators:
                 own = (1 - points.shared) * own + points.shared * (f == y)
             chance = chance * own
         out[:, z, q, f] = chance
@@ -63,11 +63,11 @@ def right(logit: Any, ease: Any, n_labels: int) -> Any:
     return 1 / (1 + 1 / odds(logit, ease, n_labels))
 
 
-def answer(points: Points, voice: int, z: int, y: int, ease: float) -> Any:
+def answer(points: Points, statement: int, z: int, y: int, ease: float) -> Any:
     """Return how probable a voice's own answer is (point)."""
     n = points.right.shape[2]
-    own = odds(points.right[:, voice, z], points.spread * points.slope[:, voice] * ease, n)
-    return 1 / (1 + 1 / own) if y == z else points.errors[:, voice, z, y] / (1 + own)
+    own = odds(points.right[:, statement, z], points.spread * points.slope[:, statement] * ease, n)
+    return 1 / (1 + 1 / own) if y == z else points.errors[:, statement, z, y] / (1 + own)
 
 
 def log_likelihood(case: Case, points: Points, *, systems: bool = True) -> Any:
@@ -128,7 +128,9 @@ def kept(case: Case, points: Points) -> tuple[dict[str, Any], dict[str, Any]]:
     """
     j = case.n_annotators
     out = {**points.named, "prevalence": points.prevalence}
-    rows = np.stack([_row_of(case, points, voice) for voice in range(points.right.shape[1])], 1)
+    rows = np.stack(
+        [_row_of(case, points, statement) for statement in range(points.right.shape[1])], 1
+    )
     hits = np.einsum("pz,pvzz->pv", points.prevalence, rows)
     common = case.model == "symmetric_confusion" and case.get("accuracy") == "common"
     out["annotator_accuracy"] = hits[:, 0] if common else hits[:, :j]
@@ -158,12 +160,12 @@ def _shares(weight: Any) -> Any:
     return np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)  # 0: of no weight
 
 
-def _row_of(case: Case, points: Points, voice: int) -> Any:
+def _row_of(case: Case, points: Points, statement: int) -> Any:
     """Return a voice's confusion matrix over all items (point, label, response)."""
     n = case.n_labels
     out = np.empty((len(points.prevalence), n, n))
     for z, y in np.ndindex(n, n):
-        out[:, z, y] = np.mean([answer(points, voice, z, y, q) for q in eases(case)], axis=0)
+        out[:, z, y] = np.mean([answer(points, statement, z, y, q) for q in eases(case)], axis=0)
     return out
 
 

@@ -114,9 +114,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="*", default=list(QUESTIONS), choices=list(QUESTIONS))
     parser.add_argument("--python312", default="3.12", help="for irrCAC")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     print(described())
-    for name in asked.only:
+    for name in options.only:
         question = QUESTIONS[name]
         print(f"\n{question.title}; {question.n_studies} studies.\n")
         print(f"| tool | seconds a study | range | peak memory | {' | '.join(question.answers)} |")
@@ -125,17 +125,17 @@ def main() -> None:
             path = Path(folder) / "studies.npz"
             np.savez(path, **question.make(question.n_studies))
             for tool in question.tools:
-                print(_row(tool, question, path, asked.python312), flush=True)
+                print(_row(tool, question, path, options.python312), flush=True)
 
 
 def _row(tool: Tool, question: Question, path: Path, python312: str) -> str:
-    found = _run(tool, path, python312)
-    if "failed" in found:
-        return f"| {tool.name} | {found['failed']} |"
-    seconds = found["seconds"]
+    result = _run(tool, path, python312)
+    if "failed" in result:
+        return f"| {tool.name} | {result['failed']} |"
+    seconds = result["seconds"]
     spread = f"{shown(min(seconds))} to {shown(max(seconds))}"
-    cells = [tool.name, shown(statistics.median(seconds)), spread, f"{found['peak'] / 1e6:.0f} MB"]
-    cells += [_number(found["answers"].get(name)) for name in question.answers]
+    cells = [tool.name, shown(statistics.median(seconds)), spread, f"{result['peak'] / 1e6:.0f} MB"]
+    cells += [_number(result["answers"].get(name)) for name in question.answers]
     return f"| {' | '.join(cells)} |"
 
 

@@ -46,10 +46,10 @@ def main() -> None:
             work()
         gc.collect()
         start = time.perf_counter()
-        found = work()
+        result = work()
         seconds.append(time.perf_counter() - start)
-        answers.append(_a_second(read(found), seconds[-1]))
-    mean = {key: float(np.mean([one[key] for one in answers])) for key in answers[0]}
+        answers.append(_a_second(read(result), seconds[-1]))
+    mean = {key: float(np.mean([answer[key] for answer in answers])) for key in answers[0]}
     mean |= {key: mean[key] ** 0.5 for key in mean if key.startswith("RMSE")}
     print(json.dumps({"seconds": seconds, "peak": peak_memory(), "answers": mean}))
 
@@ -70,10 +70,10 @@ def _crowds(data: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def _scored(probability: Any, accuracy: Any, truth: Any, true_accuracy: Any) -> Answer:
-    said = probability[np.arange(len(truth)), truth]
+    labels = probability[np.arange(len(truth)), truth]
     return {
         "items wrong": float((probability.argmax(axis=1) != truth).mean()),
-        "log loss": float(-np.log(np.maximum(said, 1e-10)).mean()),
+        "log loss": float(-np.log(np.maximum(labels, 1e-10)).mean()),
         "RMSE of accuracies": float(((accuracy - true_accuracy) ** 2).mean()),
     }
 
@@ -268,8 +268,8 @@ def irrcac_alpha(data: dict[str, Any]) -> Iterator[Job]:
         )
 
 
-def _interval(found: float, low: float, high: float, truth: float) -> Answer:
-    return {"RMSE": (found - truth) ** 2, "intervals that cover": float(low <= truth <= high),
+def _interval(result: float, low: float, high: float, truth: float) -> Answer:
+    return {"RMSE": (result - truth) ** 2, "intervals that cover": float(low <= truth <= high),
             "mean width": high - low}  # fmt: skip
 
 
@@ -351,8 +351,8 @@ def pingouin_icc(data: dict[str, Any]) -> Iterator[Job]:
         item, annotator = np.indices(table.shape).reshape(2, -1)
         frame = pd.DataFrame({"item": item, "annotator": annotator, "label": table.ravel()})
 
-        def read(found: Any) -> Answer:
-            row = found.set_index("Type").loc["ICC(A,1)"]
+        def read(result: Any) -> Answer:
+            row = result.set_index("Type").loc["ICC(A,1)"]
             column = next(name for name in row.index if name.startswith("CI95"))
             return _interval(row["ICC"], *row[column], float(data["icc"]))
 
@@ -373,9 +373,9 @@ def statsmodels_icc(data: dict[str, Any]) -> Iterator[Job]:
         def work(frame: Any = frame) -> Any:
             return smf.mixedlm("y ~ 1", frame, groups="all", vc_formula=parts).fit()
 
-        def read(found: Any) -> Answer:
-            of = dict(zip(found.model.exog_vc.names, found.vcomp, strict=True))
-            icc = of["item"] / (sum(of.values()) + found.scale)
+        def read(result: Any) -> Answer:
+            of = dict(zip(result.model.exog_vc.names, result.vcomp, strict=True))
+            icc = of["item"] / (sum(of.values()) + result.scale)
             return {"RMSE": (icc - float(data["icc"])) ** 2}
 
         yield work, read

@@ -53,8 +53,8 @@ class Written:
         names = [rv.name for rv in self.model.observed_RVs]
         known = [name for name in names if self.dims.get(name) in KNOWN]
         if names != known or len(names) != 1:
-            found = {name: self.dims.get(name) for name in names}
-            raise NotDrawnError(f"one of {KNOWN} is to be observed; found {found}")
+            result = {name: self.dims.get(name) for name in names}
+            raise NotDrawnError(f"one of {KNOWN} is to be observed; found {result}")
         self.observed, self.along = self.model.observed_RVs[0], self.dims[names[0]]
 
     def studies(self, seed: int) -> Iterator[tuple[dict[str, Floats], Any]]:
@@ -111,14 +111,16 @@ def simulator(
         like = density(truth, observed)
 
         def questions(tree: xr.DataTree) -> dict[str, tuple[Floats, Floats]]:
-            asked = dict(_shared(tree, written, truth))
-            if not asked:
+            requested = dict(_shared(tree, written, truth))
+            if not requested:
                 raise NotDrawnError("build and fit have no variable in common")
-            found = _likelihoods(tree, written, density, observed, native=len(given) > len(hyper))
-            asked["log-likelihood"] = (found, like)
+            result = _likelihoods(tree, written, density, observed, native=len(given) > len(hyper))
+            requested["log-likelihood"] = (result, like)
             exact = tree.attrs.get("inference") == EXACT
-            kept = {name: x if exact else thinned(x) for name, (x, _) in asked.items()}
-            return {name: (kept[name][:, None], np.array([x])) for name, (_, x) in asked.items()}
+            kept = {name: x if exact else thinned(x) for name, (x, _) in requested.items()}
+            return {
+                name: (kept[name][:, None], np.array([x])) for name, (_, x) in requested.items()
+            }
 
         return Case(put_back(design, written.along, observed), given, questions)
 
@@ -147,8 +149,8 @@ def _constants(model: Any) -> list[Any]:
     """Return all numbers in the graphs of what is not observed."""
     from pytensor.graph.traversal import ancestors
 
-    found = [getattr(x, "data", None) for x in ancestors(model.free_RVs)]
-    return [np.asarray(x) for x in found if isinstance(x, np.ndarray) and x.dtype.kind in "iuf"]
+    result = [getattr(x, "data", None) for x in ancestors(model.free_RVs)]
+    return [np.asarray(x) for x in result if isinstance(x, np.ndarray) and x.dtype.kind in "iuf"]
 
 
 def _has_all(tree: Any, truth: Mapping[str, Floats], written: Written) -> bool:

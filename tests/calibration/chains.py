@@ -40,13 +40,13 @@ def fitted(fit: Fit, annotations: xr.Dataset, **options: Any) -> xr.DataTree:
 
 def fingerprint(tree: xr.DataTree) -> str:
     """Return a hash of all numbers of a fit."""
-    found = hashlib.sha256()
+    result = hashlib.sha256()
     for node in tree.subtree:
         for name, values in sorted(node.to_dataset(inherit=False).data_vars.items()):
             if values.dtype.kind in "fiub":
                 place = f"{node.path}/{name}"
-                found.update(place.encode() + np.ascontiguousarray(values.to_numpy()).tobytes())
-    return found.hexdigest()
+                result.update(place.encode() + np.ascontiguousarray(values.to_numpy()).tobytes())
+    return result.hexdigest()
 
 
 def findings(fit: Fit, annotations: xr.Dataset, **hyper: Any) -> dict[str, str]:
@@ -115,9 +115,9 @@ def _together(tree: xr.DataTree) -> str:
         for a, b in combinations(range(len(z)), 2):
             n = z.shape[1]
             error = np.sqrt(max(1 + 2 * (rho[a] * rho[b]).sum(), 1.0) / n)
-            found = abs(float((z[a] * z[b]).mean())) / error
-            if found > worst:
-                worst, words = found, f"{name}: chains {a} and {b}, {found:.1f} standard errors"
+            result = abs(float((z[a] * z[b]).mean())) / error
+            if result > worst:
+                worst, words = result, f"{name}: chains {a} and {b}, {result:.1f} standard errors"
     return words if worst > DEVIATIONS else ""
 
 

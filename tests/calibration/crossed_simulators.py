@@ -77,14 +77,14 @@ def _rows(setting: Setting, rng: Generator) -> Rows:
     others who do.
     """
     n, P = N_ANNOTATORS[setting.n_pools], setting.n_pools
-    said = rng.choice([0, 1, 2], (N_ITEMS, n, P), p=[0.3, 0.6, 0.1])
-    said *= (rng.random((N_ITEMS, 1, P)) < 0.8) if P > 1 else 1
-    said[0] = 1
+    labels = rng.choice([0, 1, 2], (N_ITEMS, n, P), p=[0.3, 0.6, 0.1])
+    labels *= (rng.random((N_ITEMS, 1, P)) < 0.8) if P > 1 else 1
+    labels[0] = 1
     if P > 1:
-        said[1, :, 0], said[1, :, 1] = 0, 1
-    said[~said.any(axis=(1, 2)), 0, -1] = 1
-    item, who, pool = np.nonzero(said)
-    times = said[item, who, pool]
+        labels[1, :, 0], labels[1, :, 1] = 0, 1
+    labels[~labels.any(axis=(1, 2)), 0, -1] = 1
+    item, who, pool = np.nonzero(labels)
+    times = labels[item, who, pool]
     # The same person in two pools says it twice, too.
     trial = np.concatenate([np.arange(k) for k in times]) + 2 * np.repeat(pool, times)
     item, who, pool = (np.repeat(x, times) for x in (item, who, pool))
@@ -267,8 +267,8 @@ def case(model: str, family: str, rng: Generator) -> Case:
     known = _answers(setting, rows, labels, Truth(*(part[None] for part in truth)))
 
     def questions(fit: xr.DataTree) -> Mapping[str, tuple[Floats, Floats]]:
-        found = _answers(setting, rows, labels, _drawn(fit, setting, truth))
-        return {name: (draws[:, None], known[name]) for name, draws in found.items()}
+        result = _answers(setting, rows, labels, _drawn(fit, setting, truth))
+        return {name: (draws[:, None], known[name]) for name, draws in result.items()}
 
     hyper: dict[str, Any] = {"family": family, "priors": priors, "anonymous": setting.anonymous,
                              "tune": int(rng.choice([50, 400]))}  # fmt: skip

@@ -76,11 +76,11 @@ class Form(NamedTuple):
         """The model, then what tells its forms apart."""
         unsaid = {"prior", "priors", "items", "annotators"}
         named = {"predictions", "answers"}  # whose values are tables
-        said = [
+        labels = [
             name if name in named or value is True else str(value)
             for name, value in self.hyper.items() if name not in unsaid
         ]  # fmt: skip
-        return f"{self.model.name}: {', '.join([self.kind, *said])} (as written)"
+        return f"{self.model.name}: {', '.join([self.kind, *labels])} (as written)"
 
     def simulator(self, seed: int = 0) -> Callable[[np.random.Generator], Case]:
         """Return a function that draws studies."""
@@ -94,7 +94,7 @@ class Form(NamedTuple):
 def forms() -> dict[str, Form]:
     """Return the forms of all models in the registry that can be drawn from, by name."""
     drawn = [model for model in models.MODELS if model.name not in NOT_DRAWN]
-    found = [
+    result = [
         Form(model, kind, GIVEN.get(model.name, {}))
         for model in drawn
         for kind in model.kinds
@@ -102,5 +102,5 @@ def forms() -> dict[str, Form]:
         if not (kind == "ordinal" and "continuous" in model.kinds)
     ]
     known = {model.name for model in drawn}
-    found += [Form(models.get(n), kind, hyper) for n, kind, hyper in FURTHER if n in known]
-    return {form.name: form for form in found}
+    result += [Form(models.get(n), kind, hyper) for n, kind, hyper in FURTHER if n in known]
+    return {form.name: form for form in result}

@@ -80,12 +80,12 @@ def main() -> None:
     parser.add_argument("--studies", type=int, help="of each form, instead of the full number")
     parser.add_argument("--again", action="store_true", help="also what is there already")
     parser.add_argument("--page", action="store_true", help="only write the page, of what is there")
-    asked = parser.parse_args()
+    requested = parser.parse_args()
     every, poor = runs(), []
     for name, run in every.items():
-        if asked.page or not any(part in name for part in asked.only):
+        if requested.page or not any(part in name for part in requested.only):
             continue
-        one = found(run, asked.studies, again=asked.again)
+        one = found(run, requested.studies, again=requested.again)
         p = {question: harness.p_value(x) for question, x in one.places.items()}
         least = min(p.values())
         poor += [f"{name}: {question}" for question, value in p.items() if value < FALSE_ALARM]

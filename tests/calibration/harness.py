@@ -67,9 +67,9 @@ def run(fit: Fit, simulate: Callable[[np.random.Generator], Case], *, studies: i
     With a quarter and a half of them it is asked whether that is ``enough``.
     """
     rng = np.random.default_rng(seed)
-    found: dict[str, list[Floats]] = {}
+    result: dict[str, list[Floats]] = {}
     for number in range(studies):
-        if number in {studies // 4, studies // 2} and enough(_joined(found)):
+        if number in {studies // 4, studies // 2} and enough(_joined(result)):
             break
         case = simulate(rng)
         with warnings.catch_warnings():
@@ -82,12 +82,12 @@ def run(fit: Fit, simulate: Callable[[np.random.Generator], Case], *, studies: i
                        random_seed=int(rng.integers(2**31)), **case.hyper)  # fmt: skip
         tree = tree.isel(draw=slice(None, None, case.thin)) if case.thin > 1 else tree
         for question, (answers, truth) in case.questions(tree).items():
-            found.setdefault(question, []).append(places(answers, truth, rng))
-    return _joined(found)
+            result.setdefault(question, []).append(places(answers, truth, rng))
+    return _joined(result)
 
 
-def _joined(found: dict[str, list[Floats]]) -> dict[str, Floats]:
-    return {question: np.concatenate(parts) for question, parts in found.items()}
+def _joined(result: dict[str, list[Floats]]) -> dict[str, Floats]:
+    return {question: np.concatenate(parts) for question, parts in result.items()}
 
 
 def strays(places: Floats) -> float:

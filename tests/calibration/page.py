@@ -58,16 +58,16 @@ p > 1/1000: of {questions} right ones about {expected:.1f} will not.
 """
 
 
-def write(found: Sequence[Found], wanted: Sequence[str]) -> str:
+def write(actual: Sequence[Found], wanted: Sequence[str]) -> str:
     """Write the page and its pictures; return a sentence on it.
 
     Sections and pictures of forms whose results are not on this machine stay as they are.
     """
     PICTURES.mkdir(exist_ok=True)
     kept = {name: text for name, text in sections().items() if name in wanted}
-    every = kept | {one.name: _section(one) for one in found}
+    every = kept | {one.name: _section(one) for one in actual}
     every = {name: every[name] for name in sorted(every)}
-    parts = [head(every, found, wanted)]
+    parts = [head(every, actual, wanted)]
     for model in dict.fromkeys(name.split(": ")[0] for name in every):
         parts.append(f"\n## {model}\n")
         if model in forms.NOT_DRAWN:
@@ -101,7 +101,7 @@ def passes(p: float) -> bool:
     return p > FALSE_ALARM
 
 
-def head(every: Mapping[str, str], found: Sequence[Found], wanted: Sequence[str]) -> str:
+def head(every: Mapping[str, str], actual: Sequence[Found], wanted: Sequence[str]) -> str:
     """Return what the page begins with; ``every`` are all sections, ``found`` those made now."""
     text = "\n".join(every.values())
     judged = re.findall(r"\| (pass|\*\*FAIL\*\*) \|$", text, flags=re.MULTILINE)
@@ -110,13 +110,13 @@ def head(every: Mapping[str, str], found: Sequence[Found], wanted: Sequence[str]
     stale = text.count(", sources changed since.")
     missing = [name for name in wanted if name not in every]
     n = max(len(judged), 1)
-    versions = sorted({tuple(one.versions.items()) for one in found})
-    said = "; ".join(", ".join(f"{k} {v}" for k, v in each) for each in versions)
+    versions = sorted({tuple(one.versions.items()) for one in actual})
+    message = "; ".join(", ".join(f"{k} {v}" for k, v in each) for each in versions)
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}" if dates else "-"
     words = [
         f"**{judged.count('pass')} of {n} questions pass** in {len(every)} forms of "
         f"{len({name.split(':')[0] for name in every})} models, "
-        f"{studies:,} studies, run {when}{f', the last with {said}' if said else ''}.",
+        f"{studies:,} studies, run {when}{f', the last with {message}' if message else ''}.",
     ]
     if stale:
         words.append(f"Sources have changed since {stale} of the forms were run.")
@@ -145,7 +145,7 @@ def _section(one: Found) -> str:
     return "\n".join(lines) + "\n"
 
 
-def picture(found: Mapping[str, Floats], path: Path) -> None:
+def picture(result: Mapping[str, Floats], path: Path) -> None:
     """Save a small picture of each question, in rows."""
     import matplotlib as mpl
 
@@ -153,14 +153,14 @@ def picture(found: Mapping[str, Floats], path: Path) -> None:
     import matplotlib.pyplot as plt
     from PIL import Image
 
-    rows = -(-len(found) // COLUMNS)
+    rows = -(-len(result) // COLUMNS)
     figure, axes = plt.subplots(
         rows, COLUMNS, figsize=(1.55 * COLUMNS, 1.25 * rows + 0.2), squeeze=False,
         sharex=True, layout="constrained",
     )  # fmt: skip
-    for axis in axes.flat[len(found) :]:
+    for axis in axes.flat[len(result) :]:
         axis.set_axis_off()
-    for axis, (question, values) in zip(axes.flat, found.items(), strict=False):
+    for axis, (question, values) in zip(axes.flat, result.items(), strict=False):
         points, low, high = envelope(len(values))
         ecdf = np.searchsorted(np.sort(values), points, side="right") / len(values)
         axis.fill_between(points, low - points, high - points, step="mid", color="0.86", lw=0)

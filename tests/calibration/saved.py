@@ -81,7 +81,7 @@ def _bare(text: str) -> str:
 
 def save(name: str, studies: int, draws: int, places: Mapping[str, Floats], seconds: float) -> None:
     """Write what was found of a form."""
-    said: dict[str, Any] = {
+    labels: dict[str, Any] = {
         "name": name, "studies": studies, "draws": draws, "minutes": round(seconds / 60, 2),
         "date": time.strftime("%Y-%m-%d"), "commit": _commit(), "sources": sources(),
         "versions": {one: version(one) for one in ("dissensus", "pymc", "numpy", "numba")},
@@ -89,7 +89,7 @@ def save(name: str, studies: int, draws: int, places: Mapping[str, Floats], seco
     }  # fmt: skip
     FOLDER.mkdir(exist_ok=True)
     part = file_of(name).with_suffix(".part")
-    part.write_text(json.dumps(said), encoding="utf-8")
+    part.write_text(json.dumps(labels), encoding="utf-8")
     part.replace(file_of(name))
 
 
@@ -97,9 +97,9 @@ def read(name: str) -> Found | None:
     """Return what was found of a form, or None."""
     if not file_of(name).exists():
         return None
-    said = json.loads(file_of(name).read_text(encoding="utf-8"))
-    said["places"] = {question: np.array(x) for question, x in said["places"].items()}
-    return Found(**said)
+    content = json.loads(file_of(name).read_text(encoding="utf-8"))
+    content["places"] = {question: np.array(x) for question, x in content["places"].items()}
+    return Found(**content)
 
 
 def _commit() -> str:

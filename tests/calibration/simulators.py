@@ -37,9 +37,11 @@ def _votes(
     """Draw plausibilities, numbers of annotators (unequal), and what each of them says."""
     theta = rng.dirichlet(np.full(n_labels, prior_count), ITEMS)
     n = rng.integers(least, 7, ITEMS)
-    said = [rng.choice(n_labels, size, p=row).tolist() for size, row in zip(n, theta, strict=True)]
-    counts = np.array([np.bincount(row, minlength=n_labels) for row in said])
-    return theta, counts, said
+    labels = [
+        rng.choice(n_labels, size, p=row).tolist() for size, row in zip(n, theta, strict=True)
+    ]
+    counts = np.array([np.bincount(row, minlength=n_labels) for row in labels])
+    return theta, counts, labels
 
 
 def _simplex_questions(
@@ -64,8 +66,8 @@ def _simplex_questions(
 def dirichlet(rng: np.random.Generator) -> Case:
     """At reliability 1, where the likelihood is one of data; also items nobody labelled."""
     prior_count = float(rng.choice([0.3, 1.0, 2.0]))
-    theta, counts, said = _votes(rng, 4, prior_count, least=0)
-    matrix = np.array([row + [None] * (7 - len(row)) for row in said], dtype=object)
+    theta, counts, labels = _votes(rng, 4, prior_count, least=0)
+    matrix = np.array([row + [None] * (7 - len(row)) for row in labels], dtype=object)
     ann = dx.from_matrix(matrix, kind="nominal", labels=range(4))
 
     def questions(fit: xr.DataTree) -> Mapping[str, tuple[Floats, Floats]]:
@@ -82,8 +84,8 @@ def inverse_rank(rng: np.random.Generator) -> Case:
     eight labels most are named by nobody, so that the remainder and its split are tried too.
     """
     prior_count = float(rng.choice([0.4, 1.0]))
-    theta, counts, said = _votes(rng, 8, prior_count, least=1)
-    ann = dx.from_rankings({i: [[[label]] for label in row] for i, row in enumerate(said)},
+    theta, counts, labels = _votes(rng, 8, prior_count, least=1)
+    ann = dx.from_rankings({i: [[[label]] for label in row] for i, row in enumerate(labels)},
                            labels=range(8))  # fmt: skip
 
     def questions(fit: xr.DataTree) -> Mapping[str, tuple[Floats, Floats]]:
@@ -119,9 +121,11 @@ def plackett_luce(rng: np.random.Generator) -> Case:
     concentration = float(rng.choice([0.4, 1.0]))
     tempering, trust = [("likelihood", 1.0), ("strength", 0.4), ("strength", 3.0)][rng.integers(3)]
     theta = rng.dirichlet(np.full(8, concentration), ITEMS)
-    said = [[_ranked(rng, row**trust) for _ in range(rng.integers(0, 4))] for row in theta]
-    ann = dx.from_rankings(dict(enumerate(said)), labels=range(8))
-    named = np.array([np.isin(range(8), [x for r in one for b in r for x in b]) for one in said])
+    labels = [[_ranked(rng, row**trust) for _ in range(rng.integers(0, 4))] for row in theta]
+    ann = dx.from_rankings(dict(enumerate(labels)), labels=range(8))
+    named = np.array(
+        [np.isin(range(8), [x for r in label for b in r for x in b]) for label in labels]
+    )
     some = named.any(axis=1)
     first = named.argmax(axis=1)
 

@@ -26,9 +26,9 @@ FIRST = {form.model.name: name for name, form in reversed(FORMS.items())}
 def least(form, studies, draws=200, seed=1):
     """Return the least p of a form's questions; for so few studies nothing is compiled."""
     with uncompiled():
-        found = harness.run(form.model.module.fit, form.simulator(seed), studies=studies,
+        run_result = harness.run(form.model.module.fit, form.simulator(seed), studies=studies,
                             draws=draws, seed=seed)  # fmt: skip
-    return min(harness.p_value(x) for x in found.values())
+    return min(harness.p_value(x) for x in run_result.values())
 
 
 def test_every_model_is_drawn_from_as_written_or_says_why_not():
@@ -104,9 +104,9 @@ def registered(monkeypatch):
 
 def test_a_model_that_is_registered_is_calibrated_with_no_further_code(registered):
     form = registered()
-    found = harness.run(form.model.module.fit, form.simulator(1), studies=60, draws=99, seed=1)
-    assert list(found) == ["mean[0]", "mean[7]", "log-likelihood"]
-    assert all(len(x) == 60 and harness.p_value(x) > FALSE_ALARM for x in found.values())
+    run_result = harness.run(form.model.module.fit, form.simulator(1), studies=60, draws=99, seed=1)
+    assert list(run_result) == ["mean[0]", "mean[7]", "log-likelihood"]
+    assert all(len(x) == 60 and harness.p_value(x) > FALSE_ALARM for x in run_result.values())
 
 
 @pytest.mark.parametrize("times", [0.3, 3.0])

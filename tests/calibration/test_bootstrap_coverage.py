@@ -53,8 +53,8 @@ def kappa(ann, pred, **how):
 
 
 def ratio(ann, pred, **how):
-    found = how.pop("through", _once)(dx.discrepancy_ratio, ann, pred, distance="nominal", **how)
-    return found["discrepancy_ratio"].isel(system=0)
+    result = how.pop("through", _once)(dx.discrepancy_ratio, ann, pred, distance="nominal", **how)
+    return result["discrepancy_ratio"].isel(system=0)
 
 
 def _once(statistic, *args, **kwargs):
@@ -75,10 +75,10 @@ def coverage(population, studies, seed):
     rng = np.random.default_rng(seed)
     held = dict.fromkeys(STATISTICS, 0)
     through = partial(dx.bayesian_bootstrap, draws=DRAWS)
-    for one in range(studies):
+    for k in range(studies):
         ann, pred = study(rng, ITEMS)
         for name, statistic in STATISTICS.items():
-            draws = statistic(ann, pred, through=through, random_seed=one)
+            draws = statistic(ann, pred, through=through, random_seed=k)
             low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
             held[name] += low <= population[name] <= high
     return {name: count / studies for name, count in held.items()}
@@ -86,14 +86,14 @@ def coverage(population, studies, seed):
 
 def test_intervals_hold_the_value(population):
     # Three standard errors of a share of .9 in 120 studies are .082.
-    found = coverage(population, REDUCED, seed=1)
-    assert {name: share for name, share in found.items() if not 0.81 < share < 0.985} == {}
+    result = coverage(population, REDUCED, seed=1)
+    assert {name: share for name, share in result.items() if not 0.81 < share < 0.985} == {}
 
 
 def test_a_bootstrap_over_the_wrong_units_is_caught(population):
     """Items in clusters of equal ones, taken as if they were independent: too narrow."""
     rng, held, studies = np.random.default_rng(3), {"items": 0, "clusters": 0}, 100
-    for one in range(studies):
+    for k in range(studies):
         ann, _ = study(rng, 40)
         rows = np.tile(np.arange(ann.sizes["annotation"]), 4)
         copy = np.repeat(np.arange(4), ann.sizes["annotation"])
@@ -106,7 +106,7 @@ def test_a_bootstrap_over_the_wrong_units_is_caught(population):
         copied = dx.annotations(table, cluster="cluster", kind="nominal", labels=range(LABELS))
         for name, unit in (("items", "item"), ("clusters", None)):
             draws = dx.bayesian_bootstrap(
-                dx.krippendorff_alpha, copied, draws=DRAWS, cluster=unit, random_seed=one
+                dx.krippendorff_alpha, copied, draws=DRAWS, cluster=unit, random_seed=k
             )
             low, high = np.quantile(draws, [0.05, 0.95])
             held[name] += low <= population["alpha"] <= high
@@ -116,6 +116,6 @@ def test_a_bootstrap_over_the_wrong_units_is_caught(population):
 
 @pytest.mark.slow
 def test_intervals_hold_the_value_in_full(population):
-    found = coverage(population, FULL, seed=2)
-    print(found)
-    assert {name: share for name, share in found.items() if not 0.85 <= share <= 0.95} == {}
+    result = coverage(population, FULL, seed=2)
+    print(result)
+    assert {name: share for name, share in result.items() if not 0.85 <= share <= 0.95} == {}

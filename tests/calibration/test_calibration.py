@@ -57,8 +57,8 @@ def places(name, extent, fault=lambda fit: fit, seed=1):
                        seed=seed, **more)  # fmt: skip
 
 
-def is_caught(found):
-    return min(harness.p_value(where) for where in found.values()) < FALSE_ALARM
+def is_caught(result):
+    return min(harness.p_value(where) for where in result.values()) < FALSE_ALARM
 
 
 def test_every_model_is_calibrated():
@@ -69,9 +69,9 @@ def test_every_model_is_calibrated():
 @often
 @pytest.mark.unit(0, long=2)
 def test_calibrated(name):
-    found = places(name, "reduced")
+    result = places(name, "reduced")
     assert {
-        q: harness.p_value(p) for q, p in found.items() if harness.p_value(p) < FALSE_ALARM
+        q: harness.p_value(p) for q, p in result.items() if harness.p_value(p) < FALSE_ALARM
     } == {}
 
 
@@ -372,8 +372,8 @@ def test_places_of_a_truth_among_its_like_are_uniform():
     """Even if many draws equal the truth."""
     rng = np.random.default_rng(4)
     for numbers in (rng.normal(size=(100, 4000)), rng.integers(0, 3, (100, 4000)).astype(float)):
-        found = harness.places(numbers[1:], numbers[0], rng)
-        assert stats.kstest(found, "uniform").pvalue > 1e-3
+        result = harness.places(numbers[1:], numbers[0], rng)
+        assert stats.kstest(result, "uniform").pvalue > 1e-3
 
 
 def test_the_envelope_holds_as_often_as_it_says():

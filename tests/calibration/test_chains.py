@@ -83,15 +83,15 @@ MARKOV = ("crossed_effects", "plackett_luce", "symmetric_confusion")
 )
 def test_stale_state_between_chains_is_caught(name, fault, seen_by):
     form = OF_MODEL[name]
-    found = chains.findings(fault(form.model.module.fit), design(form.kind), **form.hyper)
-    assert seen_by & set(found)
+    result = chains.findings(fault(form.model.module.fit), design(form.kind), **form.hyper)
+    assert seen_by & set(result)
 
 
 def test_one_stream_for_all_chains_is_caught_of_exact_draws_too():
     form = OF_MODEL["normal_scores"]
     for fault in (chain_faults.same_stream, chain_faults.moved_together):
-        found = chains.findings(fault(form.model.module.fit), design(form.kind), **form.hyper)
-        assert "together" in found
+        result = chains.findings(fault(form.model.module.fit), design(form.kind), **form.hyper)
+        assert "together" in result
 
 
 @pytest.mark.parametrize("fault", [chain_faults.remembered, chain_faults.counted])

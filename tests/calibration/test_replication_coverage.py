@@ -36,9 +36,9 @@ def held(family, correlation, seed):
         study.annotations, family=family, draws=1500, tune=300, chains=1, keep_effects=False,
         random_seed=seed, progressbar=False,
     )  # fmt: skip
-    found = {"normalized_xcc": dx.normalized_xcc(fit), "xcc": dx.xcc(fit), "icc": dx.icc(fit)}
+    result = {"normalized_xcc": dx.normalized_xcc(fit), "xcc": dx.xcc(fit), "icc": dx.icc(fit)}
     out = {}
-    for name, draws in found.items():
+    for name, draws in result.items():
         low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=(0, 1))
         truth = study.truth[name].to_numpy()
         inside = (low <= truth) & (truth <= high)
@@ -56,8 +56,8 @@ def coverage(family, correlation, studies, seed):
 @pytest.mark.filterwarnings("ignore::dissensus.ConvergenceWarning")
 def test_intervals_hold_the_truth():
     # Of three pairs or pools that are not independent: three standard errors for one of them.
-    found = coverage("gaussian", 0.7, 12, seed=1)
-    assert {name: share for name, share in found.items() if share.mean() < 0.64} == {}
+    result = coverage("gaussian", 0.7, 12, seed=1)
+    assert {name: share for name, share in result.items() if share.mean() < 0.64} == {}
 
 
 @pytest.mark.slow
@@ -67,8 +67,8 @@ def test_intervals_hold_the_truth():
 def test_intervals_hold_the_truth_in_full(family, correlation):
     # Other studies in each case: what is the same in all of them is not seen nine times.
     seed = 1000 * (1 + sorted(TRUTH).index(family)) + round(10_000 * correlation)
-    found = coverage(family, correlation, 200, seed)
-    print(family, correlation, {name: share.round(3).tolist() for name, share in found.items()})
+    result = coverage(family, correlation, 200, seed)
+    print(family, correlation, {name: share.round(3).tolist() for name, share in result.items()})
     # Each of nine shares within about three standard errors, .021 in 200 studies.
     low, high = LEVEL - 0.065, LEVEL + 0.065
-    assert {n: x for n, x in found.items() if not ((low <= x) & (x <= high)).all()} == {}
+    assert {n: x for n, x in result.items() if not ((low <= x) & (x <= high)).all()} == {}

@@ -26,20 +26,20 @@ def words(held):
     return [";".join(np.array(NAMES)[row]) or "none" for row in held.reshape(-1, 3)]
 
 
-def scores(true, said):
+def scores(true, labels):
     """Scores by hand."""
-    both, size = (true & said).sum(), true.sum() + said.sum()
-    either = (true | said).sum(axis=1)
+    both, size = (true & labels).sum(), true.sum() + labels.sum()
+    either = (true | labels).sum(axis=1)
     return {
-        "exact_match": (true == said).all(axis=1).mean(),
-        "jaccard": np.where(either > 0, (true & said).sum(1) / np.maximum(either, 1), 1.0).mean(),
+        "exact_match": (true == labels).all(axis=1).mean(),
+        "jaccard": np.where(either > 0, (true & labels).sum(1) / np.maximum(either, 1), 1.0).mean(),
         "micro_f1": 2 * both / size if size else np.nan,
     }
 
 
 def places(studies, seed):
     """Return where true scores lie among the draws, by score."""
-    found = {name: [] for name in ("exact_match", "jaccard", "micro_f1")}
+    result = {name: [] for name in ("exact_match", "jaccard", "micro_f1")}
     how = {"kind": "set", "separator": ";", "none": "none"}
     for study in range(studies):
         rng = np.random.default_rng((seed, study))
@@ -59,8 +59,8 @@ def places(studies, seed):
         for name, known in scores(true, predicted).items():
             values = drawn[name].sel(system="s").to_numpy().ravel()
             if np.isfinite(known) and np.isfinite(values).all():
-                found[name].append(harness.places(values[:, None], np.array([known]), rng))
-    return {name: np.concatenate(each) for name, each in found.items()}
+                result[name].append(harness.places(values[:, None], np.array([known]), rng))
+    return {name: np.concatenate(each) for name, each in result.items()}
 
 
 @pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")  # labels that no answer has

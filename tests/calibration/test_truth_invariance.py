@@ -39,12 +39,12 @@ def at(world, setting):
 
     def start(what, rng):
         par, first = blank(what.form), what.form.first_system
-        voices = [*range(first), *range(setting.n_annotators, len(world.skill))]
+        statements = [*range(first), *range(setting.n_annotators, len(world.skill))]
         par.log_prevalence[:] = np.log(world.prevalence)
-        par.skill[:] = world.skill[voices]
-        par.log_error[:] = world.log_error[voices]
+        par.skill[:] = world.skill[statements]
+        par.log_error[:] = world.log_error[statements]
         par.log_base[:] = world.log_base
-        par.slope[:] = world.slope[voices]
+        par.slope[:] = world.slope[statements]
         numbers = {
             places.MEAN: world.mean, places.SPREAD: world.spread, places.DECAY: world.decay,
             places.CONCENTRATION: world.concentration, places.DIFFICULTY: world.difficulty,
@@ -67,7 +67,7 @@ def changes(name, studies, seed, fault=lambda fit: fit):
     """Return what changed in some sweeps, of answers and of their squares (question, study)."""
     rng = np.random.default_rng(seed)
     fit = fault(dx.models.get(name.split(":")[0]).module.fit)
-    found = {}
+    result = {}
     for _ in range(studies):
         drawn = draw(SETTINGS[name](rng), rng)
         start = at(drawn.what, drawn.setting)
@@ -82,8 +82,8 @@ def changes(name, studies, seed, fault=lambda fit: fit):
         for question, (draws, truth) in questions_of(drawn, rng)(tree).items():
             for power in (1, 2):
                 change = draws[-1, 0] ** power - truth[0] ** power
-                found.setdefault((question, power), []).append(change)
-    return {key: np.array(each) for key, each in found.items()}
+                result.setdefault((question, power), []).append(change)
+    return {key: np.array(each) for key, each in result.items()}
 
 
 def score(change):
@@ -104,11 +104,11 @@ def test_sweeps_change_nothing_on_average(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_many_sweeps_change_nothing_on_average(name):
-    found = scores(name, "full", seed=2)
-    print(name, {key: round(z, 2) for key, z in found.items()})
-    assert {key: z for key, z in found.items() if abs(z) > FAR} == {}
+    result = scores(name, "full", seed=2)
+    print(name, {key: round(z, 2) for key, z in result.items()})
+    assert {key: z for key, z in result.items() if abs(z) > FAR} == {}
 
 
 def test_a_planted_fault_changes_something():
-    found = scores("dawid_skene: all at once", "reduced", fault=systems_twice)
-    assert max(abs(z) for z in found.values()) > FAR
+    result = scores("dawid_skene: all at once", "reduced", fault=systems_twice)
+    assert max(abs(z) for z in result.values()) > FAR

@@ -58,8 +58,8 @@ def score(said, error):
 @pytest.mark.slow
 @pytest.mark.parametrize("model", sorted(SETTINGS))
 def test_items_are_on_average_as_they_are_said_to_be(model):
-    for found in zip(*errors(SETTINGS[model]), strict=True):
-        said, error = zip(*found, strict=True)
+    for result in zip(*errors(SETTINGS[model]), strict=True):
+        said, error = zip(*result, strict=True)
         assert len(said[0]) == ITEMS[model]
         assert abs(score(said, error)) < 4
         # Said twice as loudly, it would be found out.

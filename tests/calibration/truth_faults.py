@@ -50,8 +50,8 @@ def patterns_once(fit):
     votes = Process.votes
 
     def once(what):
-        found, pattern = votes(what)
-        return found._replace(n_items=np.ones_like(found.n_items)), pattern
+        result, pattern = votes(what)
+        return result._replace(n_items=np.ones_like(result.n_items)), pattern
 
     def faulty(ann, **options):
         with mock.patch.object(Process, "votes", once):
@@ -125,9 +125,9 @@ def judged_afterwards(fit):
         post = tree["posterior"]
         edge = post["truth"].to_numpy().cumsum(axis=-1)
         drawn = (rng.random((*edge.shape[:-1], 1)) > edge).sum(axis=-1)
-        said = tree["observed_data"]["system_label_code"].to_numpy()
-        right = (drawn[..., None] == said).sum(axis=2)
-        wrong = (said >= 0).sum(axis=0) - right
+        labels = tree["observed_data"]["system_label_code"].to_numpy()
+        right = (drawn[..., None] == labels).sum(axis=2)
+        wrong = (labels >= 0).sum(axis=0) - right
         post["system_correct"].to_numpy()[:] = right / (right + wrong)
         post["system_accuracy"].to_numpy()[:] = rng.beta(1 + right, 1 + wrong)
         return tree

@@ -33,19 +33,19 @@ def questions_of(drawn: Drawn, rng: Generator) -> Callable[[xr.DataTree], Mappin
     """Return what to ask of a fit to the study."""
     setting, what, study = drawn[:3]
     many = annotators_are_known(setting)
-    asked = {} if many else _of_annotators(setting, what)
+    requested = {} if many else _of_annotators(setting, what)
     if many or setting.evidence == "all":
-        asked |= _of_systems(setting, what, study)
+        requested |= _of_systems(setting, what, study)
     whole = np.empty(0) if many else np.array([log_likelihood(setting, what, study)])
 
     def questions(fit: xr.DataTree) -> Mapping[str, tuple[Floats, Floats]]:
-        out = {q: (_drawn(fit, name, at), np.array([x])) for q, (name, at, x) in asked.items()}
+        out = {q: (_drawn(fit, name, at), np.array([x])) for q, (name, at, x) in requested.items()}
         if not many:
             sampled = fit["sample_stats"]["log_likelihood"].to_numpy().reshape(-1, 1)
             out["log-likelihood"] = (sampled, whole)
             counts = _of_truth(study, study.truth[None])
-            found = _of_truth(study, drawn_truths(fit, rng))
-            out |= {q: (found[q][:, None], count) for q, count in counts.items()}
+            actual = _of_truth(study, drawn_truths(fit, rng))
+            out |= {q: (actual[q][:, None], count) for q, count in counts.items()}
         return out
 
     return questions

@@ -49,10 +49,10 @@ def _rows(setting: Setting, n_items: int, rng: Generator) -> tuple[Codes, Codes,
     answered[0] = True
     systems = np.broadcast_to(answered[:, None], (n_items, setting.n_systems)).astype(int)
     times = np.concatenate([times, systems], axis=1)
-    item, voice = np.nonzero(times)
-    times = times[item, voice]
+    item, statement = np.nonzero(times)
+    times = times[item, statement]
     trial = np.concatenate([np.arange(k) for k in times])
-    return np.repeat(item, times), np.repeat(voice, times), trial
+    return np.repeat(item, times), np.repeat(statement, times), trial
 
 
 def _annotations(setting: Setting, study: Study) -> xr.Dataset:

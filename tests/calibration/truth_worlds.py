@@ -222,29 +222,29 @@ def said(
     setting: Setting, what: World, rows: tuple[Codes, Codes, Codes], n_items: int, rng: Generator
 ) -> Study:
     """Draw the truth of items, how hard they are, and labels (item, voice and trial of each)."""
-    item, voice, trial = rows
+    item, statement, trial = rows
     truth = rng.choice(setting.n_labels, n_items, p=what.prevalence)
     fifth = rng.integers(5, size=n_items) if setting.difficulty else np.full(n_items, 2)
     ease = what.difficulty * FIFTHS[fifth]
     n = setting.n_labels
-    eta = eased(what.skill[voice, truth[item]], what.slope[voice] * ease[item], n)
-    label = _pick(_log_answer(eta, what.log_error[voice, truth[item]], truth[item]), rng)
+    eta = eased(what.skill[statement, truth[item]], what.slope[statement] * ease[item], n)
+    label = _pick(_log_answer(eta, what.log_error[statement, truth[item]], truth[item]), rng)
     if setting.related:
         guide = eased(np.asarray(what.source), ease, n)
         source = _pick(_log_answer(guide, what.log_base[truth], truth), rng)
-        taken = (voice >= setting.n_annotators) & (rng.random(len(voice)) < what.shared)
+        taken = (statement >= setting.n_annotators) & (rng.random(len(statement)) < what.shared)
         label = np.where(taken, source[item], label)
     known = np.full(n_items, -1)
     if setting.known:
         known = np.where(rng.random(n_items) < setting.known, truth, -1)
-    return Study(item, voice, trial, label, truth, fifth, known)
+    return Study(item, statement, trial, label, truth, fifth, known)
 
 
 def log_likelihood(setting: Setting, what: World, study: Study) -> float:
     """Return that of all labels that are evidence, and of known truths, state by state."""
     system = study.voice >= setting.n_annotators
     used = ~system if setting.evidence == "annotators" else np.full(len(system), True)
-    item, voice, label, system = (
+    item, statement, label, system = (
         part[used] for part in (study.item, study.voice, study.label, system)
     )
     states, n = [], setting.n_labels
@@ -252,8 +252,8 @@ def log_likelihood(setting: Setting, what: World, study: Study) -> float:
         ease, at = what.difficulty * FIFTHS[q], np.full(1, z)
         guide = eased(np.full(1, what.source), ease, n)
         log_source = _log_answer(guide, what.log_base[[z]], at)[0, f]
-        eta = eased(what.skill[voice, z], what.slope[voice] * ease, n)
-        own = _log_answer(eta, what.log_error[voice, z], np.full(len(voice), z))
+        eta = eased(what.skill[statement, z], what.slope[statement] * ease, n)
+        own = _log_answer(eta, what.log_error[statement, z], np.full(len(statement), z))
         p = np.exp(own[np.arange(len(label)), label])
         if setting.related:
             p = np.where(system, (1 - what.shared) * p + what.shared * (label == f), p)

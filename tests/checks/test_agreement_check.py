@@ -64,12 +64,12 @@ def test_labels_by_spelling_replicates_out(labels, level):
     check = dx.agreement_check(fit, level=level)
 
     def of(annotations):
-        found = {
+        result = {
             "percent_agreement": float(dx.percent_agreement(annotations)),
             "krippendorff_alpha": float(dx.krippendorff_alpha(annotations, level)),
             "leave_one_out_agreement": float(dx.leave_one_out_agreement(annotations)),
         }
-        return pytest.approx(found, abs=1e-12)
+        return pytest.approx(result, abs=1e-12)
 
     observed = dict(zip(check["statistic"].to_numpy(), check["observed"].to_numpy(), strict=True))
     assert observed == of(labels)
@@ -172,8 +172,8 @@ def test_first_choices_by_spelling_replicates_out(lists):
         counts = fit["posterior_predictive"]["first_choice"].isel(chain=chain, draw=draw)
         rows = []
         for i, name in enumerate(counts["item"].to_numpy()):
-            said = np.repeat(counts["candidate_label"].to_numpy()[i], counts.to_numpy()[i])
-            rows += [(str(name), place, str(label)) for place, label in enumerate(said)]
+            answers = np.repeat(counts["candidate_label"].to_numpy()[i], counts.to_numpy()[i])
+            rows += [(str(name), place, str(label)) for place, label in enumerate(answers)]
         again = table(rows, labels=list("abcdef"))
         assert at(check, chain, draw) == pytest.approx(
             {

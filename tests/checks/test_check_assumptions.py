@@ -59,7 +59,7 @@ def test_statistics_by_loops():
     fit = quick_fit(
         ann, 10, predictions=study.predictions, chains=2, random_seed=2, on_missing="drop"
     )
-    found = dx.check_assumptions(fit, draws=None)
+    checks = dx.check_assumptions(fit, draws=None)
     item, who, y, a = versions(fit)
     raw = [by_loops(item, who, one, answers) for one, answers in zip(y, a, strict=True)]
     names = raw[0].keys()
@@ -82,7 +82,7 @@ def test_statistics_by_loops():
         "system_unanimity": many["unanimous"].mean(axis=1),
     }
     for name, values in expected.items():
-        one = found.sel(check=name)
+        one = checks.sel(check=name)
         np.testing.assert_allclose(float(one["observed"]), values[0], atol=1e-12, err_msg=name)
         np.testing.assert_allclose(
             one["replicated"].to_numpy().ravel(), values[1:], atol=1e-12, err_msg=name
@@ -96,7 +96,7 @@ def test_statistics_by_loops():
 def by_loops(item, who, label, answers):
     """Sum up one version."""
     pairs = dict.fromkeys(itertools.combinations(range(4), 2), 0.0)
-    agreed, use, items, against, asked = np.zeros(4), np.zeros((4, 4)), [], 0.0, 0
+    agreed, use, items, against, requested = np.zeros(4), np.zeros((4, 4)), [], 0.0, 0
     one_mind = [[[], []] for _ in answers[0]]
     for i in range(len(answers)):
         rows = np.flatnonzero(item == i)
@@ -117,7 +117,7 @@ def by_loops(item, who, label, answers):
             if answer >= 0:
                 one_mind[s][int(not all(same))].append(np.mean(label[rows] == answer))
         if (answers[i] >= 0).all():
-            asked += 1
+            requested += 1
             if answers[i][0] == answers[i][1]:
                 against += np.mean([
                     label[p] == label[q] != answers[i][0]
@@ -126,7 +126,7 @@ def by_loops(item, who, label, answers):
     gaps = [np.mean(u) - np.mean(v) if u and v else np.nan for u, v in one_mind]
     return {
         "pairs": list(pairs.values()), "agreed": agreed, "use": use, "items": items,
-        "same": against / asked, "unanimous": gaps,
+        "same": against / requested, "unanimous": gaps,
     }  # fmt: skip
 
 
@@ -146,9 +146,9 @@ def test_the_right_check_fires_and_names_the_right_setting(name):
         500, 4, system_accuracy=(0.85, 0.75), prevalence=[0.3, 0.25, 0.2, 0.15, 0.1],
         random_seed=1, **{"ipc": 0.6, **violation},
     )  # fmt: skip
-    found = dx.check_assumptions(fitted(study, draws=300))
-    assert float(found["p_value"].sel(check=check)) < 0.01
-    assert json.loads(found.attrs["next_settings"]) == settings
+    checks = dx.check_assumptions(fitted(study, draws=300))
+    assert float(checks["p_value"].sel(check=check)) < 0.01
+    assert json.loads(checks.attrs["next_settings"]) == settings
     again = dx.check_assumptions(fitted(study, draws=300, **settings))
     assert float(again["p_value"].sel(check=check)) > 0.01
     assert again.attrs["recommendation"].startswith("No check is evidence against this model.")
@@ -159,9 +159,9 @@ def test_where_all_holds_nothing_is_said():
     smallest = []
     for seed in range(5):
         study = dx.simulate.confusion_study(300, 3, system_accuracy=(0.9, 0.7), random_seed=seed)
-        found = dx.check_assumptions(fitted(study, draws=250))
-        smallest.append(float(found["p_value"].min()))
-        assert (found["in_place"] > 0.95).all()
+        checks = dx.check_assumptions(fitted(study, draws=250))
+        smallest.append(float(checks["p_value"].min()))
+        assert (checks["in_place"] > 0.95).all()
     assert min(smallest) > 0.005
     assert np.mean(np.array(smallest) < 0.05) <= 0.25  # seven checks, two-sided or not
 
@@ -171,12 +171,12 @@ def test_takes_confusion_matrices_of_any_pooling(pooling):
     study = dx.simulate.confusion_study(
         300, ipc=(0.5, 0.7, 0.9), asymmetry=3, prevalence=[0.2] * 5, random_seed=1
     )
-    found = dx.check_assumptions(fitted(study, "dawid_skene", 250, pooling=pooling))
-    against = found["p_value"].sel(check="annotator_agreement") < 0.01
+    checks = dx.check_assumptions(fitted(study, "dawid_skene", 250, pooling=pooling))
+    against = checks["p_value"].sel(check="annotator_agreement") < 0.01
     assert bool(against) == (pooling == "complete")
     if pooling == "complete":
-        assert json.loads(found.attrs["next_settings"]) == {"pooling": "hierarchical"}
-    assert float(found["p_value"].sel(check="error_distance")) > 0.01
+        assert json.loads(checks.attrs["next_settings"]) == {"pooling": "hierarchical"}
+    assert float(checks["p_value"].sel(check="error_distance")) > 0.01
 
 
 def test_labels_that_changed_places_are_seen():
@@ -189,22 +189,22 @@ def test_labels_that_changed_places_are_seen():
     rows = turned["population_confusion"]
     turned["population_confusion"] = rows.copy(data=rows.to_numpy()[..., [1, 0, 2, 3, 4]])
     fit["posterior"] = xr.DataTree(turned)
-    found = dx.check_assumptions(fit)
-    assert (found["in_place"][:2] < 0.05).all()
-    assert "'A' and 'B'" in found.attrs["in_words"]
-    assert "Labels may be switched" in found.attrs["recommendation"]
+    checks = dx.check_assumptions(fit)
+    assert (checks["in_place"][:2] < 0.05).all()
+    assert "'A' and 'B'" in checks.attrs["in_words"]
+    assert "Labels may be switched" in checks.attrs["recommendation"]
 
 
 def test_what_the_data_cannot_show_is_not_checked():
     ann = dx.from_matrix([["a", "a"], ["b", "a"], ["b", "b"], ["a", None]])
-    found = dx.check_assumptions(quick_fit(ann))
-    assert found["check"].to_numpy().tolist() == CHECKS
-    known = found["check"][found["p_value"].notnull()].to_numpy().tolist()
+    checks = dx.check_assumptions(quick_fit(ann))
+    assert checks["check"].to_numpy().tolist() == CHECKS
+    known = checks["check"][checks["p_value"].notnull()].to_numpy().tolist()
     assert known == ["label_use"]
     assert "not checked: no two items have three or more labels" in str(
-        found["sentence"].sel(check="item_agreement").item()
+        checks["sentence"].sel(check="item_agreement").item()
     )
-    assert found.attrs["in_words"].count("\n") == 0
+    assert checks.attrs["in_words"].count("\n") == 0
 
 
 def test_annotators_who_repeat_themselves_are_told_from_independent_ones():
@@ -215,39 +215,39 @@ def test_annotators_who_repeat_themselves_are_told_from_independent_ones():
     twice = {name: np.tile(values, 2) for name, values in names.items()}
     twice |= {"label": np.tile(label, 2), "trial": np.repeat([1, 2], len(label))}
     ann = dx.annotations(twice, trial="trial", kind="ordinal", labels=list("ABCDE"))
-    found = dx.check_assumptions(quick_fit(ann, 100, chains=2))
-    one = found.sel(check="repeats")
+    checks = dx.check_assumptions(quick_fit(ann, 100, chains=2))
+    one = checks.sel(check="repeats")
     assert float(one["observed"]) == 1.0
     assert float(one["p_value"]) == 0.0
-    assert "Keep one label by each annotator" in found.attrs["recommendation"]
+    assert "Keep one label by each annotator" in checks.attrs["recommendation"]
 
 
 @pytest.mark.long
 def test_fewer_replicates_are_spread_over_the_chains_and_survive_netcdf(tmp_path):
     study = dx.simulate.confusion_study(40, random_seed=1)
     fit = fitted(study, draws=50)
-    found = dx.check_assumptions(fit, draws=20)
-    assert dict(found["replicated"].sizes) == {"chain": 2, "draw": 10, "check": 8}
+    checks = dx.check_assumptions(fit, draws=20)
+    assert dict(checks["replicated"].sizes) == {"chain": 2, "draw": 10, "check": 8}
     fit.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
     with xr.open_datatree(tmp_path / "fit.nc", engine="h5netcdf") as again:
-        xr.testing.assert_allclose(dx.check_assumptions(again, draws=20), found)
-    found.to_netcdf(tmp_path / "check.nc", engine="h5netcdf")
+        xr.testing.assert_allclose(dx.check_assumptions(again, draws=20), checks)
+    checks.to_netcdf(tmp_path / "check.nc", engine="h5netcdf")
 
 
 def test_where_nothing_can_be_checked_nothing_is_said_of_the_model():
     ann = dx.from_matrix([["a"], ["b"], ["a"]])
     with pytest.warns(dx.DissensusWarning, match="No item has two labels"):
         fit = quick_fit(ann)
-    found = dx.check_assumptions(fit)
-    assert found.attrs["in_words"] == ""
-    assert found.attrs["recommendation"].startswith("No assumption could be checked")
+    checks = dx.check_assumptions(fit)
+    assert checks.attrs["in_words"] == ""
+    assert checks.attrs["recommendation"].startswith("No assumption could be checked")
 
 
 def test_items_that_agree_alike_do_not_differ_by_a_rounding_error():
     rows = [["a", "a", "b"], ["b", "a", "b"], ["b", "b", "a"], ["a", "b", "b"], ["b", "b", "a"]]
-    found = dx.check_assumptions(quick_fit(dx.from_matrix(rows))).sel(check="item_agreement")
-    assert float(found["observed"]) == 0.0
-    assert "between items 0 times as much" in str(found["sentence"].item())
+    checks = dx.check_assumptions(quick_fit(dx.from_matrix(rows))).sel(check="item_agreement")
+    assert float(checks["observed"]) == 0.0
+    assert "between items 0 times as much" in str(checks["sentence"].item())
 
 
 PLAIN = {"accuracy": "common", "errors": "equal", "difficulty": False, "systems": "independent"}
@@ -274,8 +274,8 @@ PLAIN = {"accuracy": "common", "errors": "equal", "difficulty": False, "systems"
 )  # fmt: skip
 def test_advice(settings, against, more, expected):
     more = {"ordered": True, "labels_each": 300, **more}
-    found = advice("symmetric_confusion", PLAIN | settings, against, **more)
+    actual = advice("symmetric_confusion", PLAIN | settings, against, **more)
     if isinstance(expected, dict):
-        assert found == ("symmetric_confusion", expected)
+        assert actual == ("symmetric_confusion", expected)
     else:
-        assert found == (None if expected is None else ("dawid_skene", {}))
+        assert actual == (None if expected is None else ("dawid_skene", {}))

@@ -24,27 +24,27 @@ def test_ranks_as_arviz_does_and_finds_what_the_labels_were_made_by():
         "both": {"accuracy": "annotator", "difficulty": True},
         "one matrix": {"model": "dawid_skene", "pooling": "complete"},
     }  # fmt: skip
-    found = dx.compare_truth_models(study.annotations, study.predictions, wanted, **FEW)
-    assert found.simplest == "own"
-    assert {found.best, found.table.index[0], found.table.index[1]} <= {"own", "both"}
-    assert list(found.fits) == list(found.settings) == list(wanted)
-    assert found.settings["one matrix"] == {"model": "dawid_skene", "pooling": "complete"}
-    assert found.fits["both"].attrs["hyper_difficulty"] == 1
-    again = az.compare(found.fits, var_name="labels", round_to="none")
-    np.testing.assert_allclose(found.table["elpd"], again["elpd"])
-    assert (found.table["k_high"] == 0).all()
-    assert "'plain'" in found.in_words or "'one matrix'" in found.in_words
-    assert "clearly worse" in found.in_words
+    actual = dx.compare_truth_models(study.annotations, study.predictions, wanted, **FEW)
+    assert actual.simplest == "own"
+    assert {actual.best, actual.table.index[0], actual.table.index[1]} <= {"own", "both"}
+    assert list(actual.fits) == list(actual.settings) == list(wanted)
+    assert actual.settings["one matrix"] == {"model": "dawid_skene", "pooling": "complete"}
+    assert actual.fits["both"].attrs["hyper_difficulty"] == 1
+    again = az.compare(actual.fits, var_name="labels", round_to="none")
+    np.testing.assert_allclose(actual.table["elpd"], again["elpd"])
+    assert (actual.table["k_high"] == 0).all()
+    assert "'plain'" in actual.in_words or "'one matrix'" in actual.in_words
+    assert "clearly worse" in actual.in_words
 
 
 @pytest.mark.long
 def test_loo_is_near_the_log_probability_of_items_left_out():
     study = dx.simulate.confusion_study(8, 3, 3, random_seed=1)
     options = {**FEW, "draws": 1500}
-    found = dx.compare_truth_models(
+    actual = dx.compare_truth_models(
         study.annotations, None, {"plain": {}, "again": {"prior_count": 2.0}}, **options
     )
-    whole = found.fits["plain"]["log_likelihood"]["labels"]
+    whole = actual.fits["plain"]["log_likelihood"]["labels"]
     left_out = []
     for item in study.annotations["item"].to_numpy():
         keep = study.annotations["item_code"].to_numpy() != item - 1
@@ -59,7 +59,7 @@ def test_loo_is_near_the_log_probability_of_items_left_out():
         right = p.to_numpy()[..., None, None]
         each = np.where(same > 0, right, (1 - right) / 2).prod(axis=-2)
         left_out.append(np.log((each * share[..., 0, :]).sum(axis=-1).mean()))
-    assert float(found.table.loc["plain", "elpd"]) == pytest.approx(sum(left_out), abs=0.15)
+    assert float(actual.table.loc["plain", "elpd"]) == pytest.approx(sum(left_out), abs=0.15)
     assert whole.sizes["item"] == 8
     # The same by fits that leave the item's labels uncounted, as where Pareto k is too high.
     settings = {"model": "symmetric_confusion", "predictions": None, **options}
@@ -70,13 +70,13 @@ def test_loo_is_near_the_log_probability_of_items_left_out():
 
 def test_candidates_fit_the_labels():
     study = dx.simulate.confusion_study(100, 3, 5, system_accuracy=(0.9, 0.8), random_seed=1)
-    found = candidates_for(study.annotations, study.predictions)
-    assert list(found) == [
+    result = candidates_for(study.annotations, study.predictions)
+    assert list(result) == [
         "plain", "annotator", "graded", "difficulty", "annotator + graded",
         "annotator + difficulty", "graded + difficulty", "annotator + graded + difficulty",
         "related", "annotator + graded + difficulty + related",
     ]  # fmt: skip
-    assert found["annotator + graded"] == {
+    assert result["annotator + graded"] == {
         "model": "symmetric_confusion", "accuracy": "annotator", "errors": "graded",
     }  # fmt: skip
     many = dx.simulate.confusion_study(200, 3, 5, random_seed=1)
@@ -90,12 +90,12 @@ def test_candidates_fit_the_labels():
 @pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
 def test_default_candidates_of_few_labels_all_run():
     study = dx.simulate.confusion_study(30, 3, 2, system_accuracy=(0.9, 0.8), random_seed=1)
-    found = dx.compare_truth_models(
+    result = dx.compare_truth_models(
         study.annotations, study.predictions, draws=100, tune=100, chains=2, random_seed=1,
         progressbar=False,
     )  # fmt: skip
-    assert set(found.table.index) == set(candidates_for(study.annotations, study.predictions))
-    assert found.simplest in found.fits
+    assert set(result.table.index) == set(candidates_for(study.annotations, study.predictions))
+    assert result.simplest in result.fits
 
 
 @pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
@@ -106,11 +106,11 @@ def test_items_whose_pareto_k_is_too_high_are_left_out_by_a_fit_without_them(mon
     wanted = {
         "plain": {}, "matrices": {"model": "dawid_skene", "pooling": "none", "prior_count": 0.02},
     }  # fmt: skip
-    found = dx.compare_truth_models(ann, None, wanted, **FEW)
-    assert found.table["k_high"].max() == 0
+    actual = dx.compare_truth_models(ann, None, wanted, **FEW)
+    assert actual.table["k_high"].max() == 0
     monkeypatch.setattr(_comparison, "_REFITS", 0)
     with pytest.warns(dx.DissensusWarning, match="too many to fit without each"):
         rough = dx.compare_truth_models(ann, None, wanted, **FEW)
     assert rough.table["k_high"].max() > 0
     # Other labels say nothing of "c" and "d"; weights cannot know how improbable these are.
-    assert found.table.loc["matrices", "elpd"] < rough.table.loc["matrices", "elpd"] - 1.0
+    assert actual.table.loc["matrices", "elpd"] < rough.table.loc["matrices", "elpd"] - 1.0

@@ -112,9 +112,9 @@ def by_enumeration(fit, further):
     response = answers(fit)
     out = np.zeros(truth.shape[1])
     for i in range(truth.shape[1]):
-        for said in itertools.product(range(truth.shape[2]), repeat=further):
+        for labels in itertools.product(range(truth.shape[2]), repeat=further):
             both = [
-                np.mean([truth[m, i, z] * np.prod([response[m, i, z, y] for y in said])
+                np.mean([truth[m, i, z] * np.prod([response[m, i, z, y] for y in labels])
                          for m in range(len(truth))])
                 for z in range(truth.shape[2])
             ]  # fmt: skip
@@ -130,15 +130,15 @@ def by_enumeration(fit, further):
 def test_gains_are_what_enumeration_gives(seed, model, n_labels, further):
     graded = model == "graded"
     fit = drawn(seed, "symmetric_confusion" if graded else model, n_labels=n_labels, graded=graded)
-    found = dx.items_to_review(fit, further=further)
+    review = dx.items_to_review(fit, further=further)
     expected = by_enumeration(fit, further)
     items = fit["posterior"]["item"].values
-    np.testing.assert_allclose(found["gain"].sel(item=items), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(review["gain"].sel(item=items), expected, rtol=1e-12, atol=1e-12)
     mean = true_labels(fit).mean(SAMPLE)
-    np.testing.assert_allclose(found["probability_right"].sel(item=items), mean.max("label"))
+    np.testing.assert_allclose(review["probability_right"].sel(item=items), mean.max("label"))
     lead = mean["label"].values[mean.argmax("label")]
-    assert (found["leading_label"].sel(item=items) == lead).all()
-    assert (found["labels_given"] == 3).all()
+    assert (review["leading_label"].sel(item=items) == lead).all()
+    assert (review["labels_given"] == 3).all()
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -158,25 +158,25 @@ def test_more_labels_never_gain_less_nor_more_than_what_is_missing(seed, model):
     fit = drawn(seed, model, n_labels=2 + seed % 3)
     before = 0.0
     for further in (1, 2, 4):
-        found = dx.items_to_review(fit, further=further).sel(item=fit["posterior"]["item"])
-        assert (found["gain"] >= before - 1e-12).all()
-        assert (found["gain"] <= 1.0 - found["probability_right"] + 1e-12).all()
-        before = found["gain"]
+        review = dx.items_to_review(fit, further=further).sel(item=fit["posterior"]["item"])
+        assert (review["gain"] >= before - 1e-12).all()
+        assert (review["gain"] <= 1.0 - review["probability_right"] + 1e-12).all()
+        before = review["gain"]
 
 
 @given(seed=SEEDS, model=st.sampled_from(MODELS))
 @few
 def test_items_are_sorted_and_the_whole_adds_up(seed, model):
     fit = drawn(seed, model, n_items=6)
-    found = dx.items_to_review(fit)
-    assert (np.diff(found["gain"]) <= 0).all()
-    assert found["rank"].values.tolist() == [1, 2, 3, 4, 5, 6]
-    right, after = found["probability_right"], found["probability_right_after"]
-    np.testing.assert_allclose(after, right + found["gain"])
-    np.testing.assert_allclose(found.attrs["expected_accuracy_now"], right.mean())
+    review = dx.items_to_review(fit)
+    assert (np.diff(review["gain"]) <= 0).all()
+    assert review["rank"].values.tolist() == [1, 2, 3, 4, 5, 6]
+    right, after = review["probability_right"], review["probability_right_after"]
+    np.testing.assert_allclose(after, right + review["gain"])
+    np.testing.assert_allclose(review.attrs["expected_accuracy_now"], right.mean())
     for k in range(1, 7):  # those sent back, and those not
         share = (float(after[:k].sum()) + float(right[k:].sum())) / 6
-        np.testing.assert_allclose(found["expected_accuracy"][k - 1], share)
+        np.testing.assert_allclose(review["expected_accuracy"][k - 1], share)
 
 
 @pytest.mark.long
@@ -191,13 +191,13 @@ def test_names_and_orders_do_not_matter(seed, model):
     turned = posterior.isel(item=items, label=labels, draw=rng.permutation(5))
     turned = turned.isel(response=labels) if "response" in turned.dims else turned
     turned = turned.transpose(*rng.permutation(list(turned.dims)).tolist())
-    found = dx.items_to_review(fitted(model, turned), further=2)
+    review = dx.items_to_review(fitted(model, turned), further=2)
     for name in ("gain", "leading_label", "probability_right"):
-        one, other = (x[name].sel(item=posterior["item"]).values for x in (found, expected))
+        first, second = (x[name].sel(item=posterior["item"]).values for x in (review, expected))
         if name == "leading_label":
-            assert (one == other).all()
+            assert (first == second).all()
         else:
-            np.testing.assert_allclose(one, other, atol=1e-12)
+            np.testing.assert_allclose(first, second, atol=1e-12)
 
 
 def alike(truth, accuracy, n_labels=2, **more):
@@ -215,13 +215,13 @@ def test_who_guesses_tells_nothing_however_open_the_item_is():
     # Item 0: all guess, and nobody knows. Item 1: one label so far, by somebody mostly right.
     fit = alike([[0.5, 0.5], [0.8, 0.2]], [0.5, 0.9])
     for further in (1, 2, 9):
-        found = dx.items_to_review(fit, further=further)
-        assert found["item"].values.tolist() == [1, 0]
-        assert found["gain"].values[1] == 0.0
-        assert found["gain"].values[0] > 0.08
+        review = dx.items_to_review(fit, further=further)
+        assert review["item"].values.tolist() == [1, 0]
+        assert review["gain"].values[1] == 0.0
+        assert review["gain"].values[0] > 0.08
     assert (
         "On 1 item the most probable label is right with probability below .75"
-        in found.attrs["in_words"]
+        in review.attrs["in_words"]
     )
     even = alike([[0.25] * 4, [0.7, 0.1, 0.1, 0.1]], [0.25, 0.9], n_labels=4)
     assert dx.items_to_review(even, further=3)["gain"].values.tolist()[1] == 0.0
@@ -246,17 +246,17 @@ def test_draws_are_averaged_before_the_maximum_is_taken():
          "accuracy": ((*SAMPLE, "annotator", "item"), np.full((1, 4, 1, 1), 0.5))},
         coords={"item": [0], "label": ["a", "b"]},
     )  # fmt: skip
-    found = dx.items_to_review(fitted("rasch", posterior), further=3)
-    assert found["probability_right"].item() == 0.5
-    assert found["gain"].item() == 0.0
+    review = dx.items_to_review(fitted("rasch", posterior), further=3)
+    assert review["probability_right"].item() == 0.5
+    assert review["gain"].item() == 0.0
 
 
 def test_known_truth_is_not_sent_back():
     fit = alike([[1.0, 0.0], [0.6, 0.4]], [0.7, 0.7], truth_code=[0, -1])
-    found = dx.items_to_review(fit)
-    assert found["gain"].sel(item=0).item() == 0.0
-    assert found["probability_right"].sel(item=0).item() == 1.0
-    assert found["item"].values.tolist() == [1, 0]
+    review = dx.items_to_review(fit)
+    assert review["gain"].sel(item=0).item() == 0.0
+    assert review["probability_right"].sel(item=0).item() == 1.0
+    assert review["item"].values.tolist() == [1, 0]
 
 
 def quiet(function, *args, **more):
@@ -276,19 +276,19 @@ def test_fits_are_taken_as_they_are_and_through_a_file(model, tmp_path):
         dx.models.get(model).module.fit, study.annotations, draws=60, tune=100, chains=2,
         random_seed=1, progressbar=False, **more,
     )  # fmt: skip
-    found = quiet(dx.items_to_review, fit, further=2)
-    assert set(found["item"].values) == set(study.annotations["item"].values)
-    assert (found["labels_given"] == 4).all()
+    actual = quiet(dx.items_to_review, fit, further=2)
+    assert set(actual["item"].values) == set(study.annotations["item"].values)
+    assert (actual["labels_given"] == 4).all()
     expected = by_enumeration(fit.isel(draw=slice(3)), 1)
     short = quiet(dx.items_to_review, fit.isel(draw=slice(3)))
     np.testing.assert_allclose(short["gain"].sel(item=fit["posterior"]["item"]), expected,
                                atol=1e-12)  # fmt: skip
     if model == "rasch":
-        assert (found["gain"].sel(item=[1, 2]) == 0).all()
+        assert (actual["gain"].sel(item=[1, 2]) == 0).all()
     fit.to_netcdf(tmp_path / "fit.nc")
     with xr.open_datatree(tmp_path / "fit.nc") as again:
-        xr.testing.assert_allclose(quiet(dx.items_to_review, again, further=2), found)
-    found.to_netcdf(tmp_path / "found.nc")
+        xr.testing.assert_allclose(quiet(dx.items_to_review, again, further=2), actual)
+    actual.to_netcdf(tmp_path / "found.nc")
 
 
 @pytest.mark.long
@@ -302,12 +302,12 @@ def test_one_more_label_of_a_panel_makes_as_many_items_right_as_expected():
     def reviewed(n):
         ann = dx.from_matrix(labels[:, :n].tolist())
         fit = dx.models.dirichlet.fit(ann, prior_count=0.5, draws=500, random_seed=1)
-        found = dx.items_to_review(fit)
-        leads = found["leading_label"].sortby("item").to_numpy()
-        return fit, found, (leads == right).mean()
+        review = dx.items_to_review(fit)
+        leads = review["leading_label"].sortby("item").to_numpy()
+        return fit, review, (leads == right).mean()
 
-    (fit, found, before), (_, _, after) = reviewed(4), reviewed(5)
-    now, then = found.attrs["expected_accuracy_now"], float(found["expected_accuracy"].max())
+    (fit, review, before), (_, _, after) = reviewed(4), reviewed(5)
+    now, then = review.attrs["expected_accuracy_now"], float(review["expected_accuracy"].max())
     assert then - now > 0.02
     noise = 3 * np.sqrt(now * (1 - now) / 1500)
     assert before == pytest.approx(now, abs=noise)

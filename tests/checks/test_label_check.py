@@ -43,15 +43,15 @@ def versions(fit, ann, numeric):
     return seen, drawn
 
 
-def same(found, observed, replicated):
+def same(result, observed, replicated):
     """Compare all that is reported of one statistic."""
-    assert float(found["observed"]) == pytest.approx(observed, abs=1e-12)
-    assert float(found["replicated"]) == pytest.approx(np.mean(replicated), abs=1e-10)
+    assert float(result["observed"]) == pytest.approx(observed, abs=1e-12)
+    assert float(result["replicated"]) == pytest.approx(np.mean(replicated), abs=1e-10)
     ends = np.quantile(replicated, [0.05, 0.95])
-    assert [float(found["lower"]), float(found["upper"])] == pytest.approx(ends, abs=1e-10)
+    assert [float(result["lower"]), float(result["upper"])] == pytest.approx(ends, abs=1e-10)
     gap = np.array(replicated) - observed
     tail = np.mean(np.where(np.abs(gap) < 1e-9, 0.5, gap > 0))
-    assert float(found["tail_probability"]) == pytest.approx(tail)
+    assert float(result["tail_probability"]) == pytest.approx(tail)
 
 
 @by_case

@@ -49,8 +49,8 @@ def by_pairs(frame):
 def test_equal_lists_are_counted_as_by_listing_all_pairs(seed, trial):
     ann, frame = lists_of(seed, trial=trial)
     pairs, equal, alike = by_pairs(frame)
-    found = [part.sum() for part in identical_lists(ann).parts]
-    assert found == [pairs, equal]
+    result = [part.sum() for part in identical_lists(ann).parts]
+    assert result == [pairs, equal]
     assert equal > 0
     top = most_alike(ann, 1)
     assert top.n_all == equal
@@ -77,8 +77,8 @@ def study(seed, copied, n_items=60):
             before = order
             rows += [(i, who, label, k + 1) for k, label in enumerate(order)]
     frame = pd.DataFrame(rows, columns=["item", "annotator", "label", "rank"])
-    said = {"item": range(n_items), "system": "s", "label": rng.integers(0, 12, n_items)}
-    pred = dx.predictions(pd.DataFrame(said))
+    labels = {"item": range(n_items), "system": "s", "label": rng.integers(0, 12, n_items)}
+    pred = dx.predictions(pd.DataFrame(labels))
     return dx.annotations(frame, rank="rank", labels=list(range(12))), pred
 
 
@@ -89,13 +89,13 @@ def test_evaluations_notice_copied_lists(copied):
         progressbar=False,
     )  # fmt: skip
     check = result["agreement_check"].to_dataset().sel(statistic="identical_lists")
-    found = [facts for topic, facts in checks.cautions(result) if topic == "copied_lists"]
+    actual = [facts for topic, facts in checks.cautions(result) if topic == "copied_lists"]
     if not copied:
         assert 0.01 < float(check["tail_probability"]) < 0.99
-        assert not found
+        assert not actual
         return
     assert float(check["tail_probability"]) < 0.01
-    text, *_, remedy = sentences("copied_lists", found[0])
+    text, *_, remedy = sentences("copied_lists", actual[0])
     assert text.count("ann and bob gave") == 1
     assert f"{float(check['observed']):.2f}"[1:] in text
     assert "leave out" in remedy
@@ -127,7 +127,7 @@ def test_lists_by_single_annotators_are_not_checked():
 def test_few_draws_make_few_replicates_and_many_at_most_400():
     ann, pred = study(4, 0.0, 20)
     for draws, chains, n in ((30, 2, 30), (500, 3, 133)):
-        found = dx.evaluate(ann, pred, draws=draws, chains=chains, reliability=[1.0],
+        evaluation = dx.evaluate(ann, pred, draws=draws, chains=chains, reliability=[1.0],
                             companion=None, random_seed=1, progressbar=False)  # fmt: skip
-        assert dict(found["agreement_check"].sizes)["draw"] == n
-        assert "from first labels" in found.attrs["inference"]
+        assert dict(evaluation["agreement_check"].sizes)["draw"] == n
+        assert "from first labels" in evaluation.attrs["inference"]

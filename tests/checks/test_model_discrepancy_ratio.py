@@ -115,13 +115,13 @@ def test_a_system_that_speaks_like_an_annotator_has_a_ratio_of_one():
     """Labels and predictions from the same distributions: the ratio is 1 in expectation."""
     rng = np.random.default_rng(3)
     theta = rng.dirichlet([1.0, 1.0, 1.0], 400)
-    said = np.array([rng.choice(3, 6, p=row) for row in theta])
+    labels = np.array([rng.choice(3, 6, p=row) for row in theta])
     item = np.repeat(np.arange(400), 5)
     ann = dx.annotations(
-        {"item": item, "annotator": np.tile(np.arange(5), 400), "label": said[:, :5].ravel()},
+        {"item": item, "annotator": np.tile(np.arange(5), 400), "label": labels[:, :5].ravel()},
         kind="nominal",
     )
-    pred = dx.predictions({"item": range(400), "system": ["s"] * 400, "label": said[:, 5]})
+    pred = dx.predictions({"item": range(400), "system": ["s"] * 400, "label": labels[:, 5]})
     drawn = dx.model_discrepancy_ratio(fitted("dirichlet", ann, draws=100), pred)
     # The system is one annotator: its own labels vary the ratio by about 1 / sqrt(400).
     assert float(drawn.mean()) == pytest.approx(1.0, abs=0.15)
@@ -149,5 +149,5 @@ def test_labels_that_annotators_could_not_give_are_warned_of_once(grades):
     count = int((pred["label_code"] == np.flatnonzero(labels == 9)[0]).sum())
     with pytest.warns(dx.DissensusWarning) as caught:
         dx.model_discrepancy_ratio(fit, pred.assign_coords(label=labels))
-    (said,) = [str(one.message) for one in caught]
-    assert f"(predictions with them: {count})" in said
+    (text,) = [str(record.message) for record in caught]
+    assert f"(predictions with them: {count})" in text

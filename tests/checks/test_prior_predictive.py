@@ -28,17 +28,17 @@ def numbers():
 
 def test_shares_of_observed_labels_are_counted():
     ann = study("ordinal")
-    found = dx.prior_predictive(
+    result = dx.prior_predictive(
         dx.models.crossed_effects, ann, family="ordinal", draws=50, random_seed=1
     )
     counts = np.bincount(ann["label_code"], minlength=ann.sizes["label"])
-    np.testing.assert_allclose(found["observed"], counts / counts.sum())
-    np.testing.assert_array_equal(found["label"], ann["label"])
-    np.testing.assert_allclose(found["replicated"].sum("label"), 1.0)
-    assert found["icc"].dims == ("chain", "draw")
-    assert "correlation" not in found
-    assert found.attrs["model"] == "crossed_effects"
-    assert found.attrs["hyper_family"] == "ordinal"
+    np.testing.assert_allclose(result["observed"], counts / counts.sum())
+    np.testing.assert_array_equal(result["label"], ann["label"])
+    np.testing.assert_allclose(result["replicated"].sum("label"), 1.0)
+    assert result["icc"].dims == ("chain", "draw")
+    assert "correlation" not in result
+    assert result.attrs["model"] == "crossed_effects"
+    assert result.attrs["hyper_family"] == "ordinal"
 
 
 @pytest.mark.long

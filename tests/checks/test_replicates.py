@@ -134,12 +134,12 @@ def test_pairs_agree_as_often_as_under_a_dirichlet_split(concentration):
     """Two draws from Dirichlet(a, ..., a) shares over U labels agree w.p. (a + 1) / (a U + 1)."""
     space = space_of(concentration)
     codes = np.tile([3, REMAINDER, REMAINDER, REMAINDER, REMAINDER, REMAINDER], (20_000, 1))
-    found = with_names(codes, np.array([0, 0, 0, 1, 1, 1]), space, 0)
-    assert (found[:, 0] == 3).all()
-    assert set(found[:, 1:3].ravel()) == {0, 2, 4}
-    assert set(found[:, 3:].ravel()) == set(range(5))
+    actual = with_names(codes, np.array([0, 0, 0, 1, 1, 1]), space, 0)
+    assert (actual[:, 0] == 3).all()
+    assert set(actual[:, 1:3].ravel()) == {0, 2, 4}
+    assert set(actual[:, 3:].ravel()) == set(range(5))
     for pair, size in (((1, 2), 3), ((3, 4), 5), ((3, 5), 5), ((4, 5), 5)):
-        share = (found[:, pair[0]] == found[:, pair[1]]).mean()
+        share = (actual[:, pair[0]] == actual[:, pair[1]]).mean()
         a = concentration
         expected = 1 / size if np.isinf(a) else (a + 1) / (a * size + 1)
         assert share == pytest.approx(expected, abs=4 * 0.5 / np.sqrt(20_000))

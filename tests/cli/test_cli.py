@@ -194,18 +194,18 @@ def test_accuracy_without_the_truth_is_planned_with_and_without_a_pilot(tmp_path
     done = call("plan", "--kappa", 0.3, "--label-count", 5, "--accuracy", 0.85, "--within", 0.2,
                 *sizes, "--plot", picture)  # fmt: skip
     assert done.exit_code == 0, done.output
-    said = " ".join(done.output.split())
-    assert "With kappa .30 and 5 labels, annotators are right 64% of the time" in said
-    assert "an estimate within .20 of the system's accuracy, .85, in 90% of studies" in said
+    text = " ".join(done.output.split())
+    assert "With kappa .30 and 5 labels, annotators are right 64% of the time" in text
+    assert "an estimate within .20 of the system's accuracy, .85, in 90% of studies" in text
     assert picture.read_text(encoding="utf-8").startswith("<?xml")
     ann = dx.simulate.confusion_study(30, 3, 4, ipc=0.8, random_seed=1).annotations
     names = {dim: ann[dim].to_numpy()[ann[f"{dim}_code"]] for dim in ("item", "annotator", "label")}
     pilot = write(tmp_path / "pilot.csv", zip(*names.values(), strict=True), tuple(names))
     done = call("plan", pilot, "--truth", "--assurance", 0.7, *sizes)
     assert done.exit_code == 0, done.output
-    said = " ".join(done.output.split())
-    assert f"With kappa {float(dx.bennett_s(ann)):.2f}".replace("0.", ".") in said
-    assert "in 70% of studies" in said
+    text = " ".join(done.output.split())
+    assert f"With kappa {float(dx.bennett_s(ann)):.2f}".replace("0.", ".") in text
+    assert "in 70% of studies" in text
 
 
 PLANS = [
@@ -223,7 +223,7 @@ OF_PILOTS = [
     (("--plot", "nowhere/plan.png"), "--plot: expected a file in an existing folder"),
     (("--target", 2), "target: expected a number between 0 and 1"),
     (("--target", 0.8, "--accuracy", 0.9), "accuracy: expected none, since reliability is"),
-    (("--studies", 2), "studies: expected none, as the accuracy of a system"),
+    (("--studies", 2), "studies: expected none, since a system's accuracy"),
     (("--annotators", "1.5"), "--annotators: expected whole numbers"),
     (("--predictions", "p.csv", "--plot", "p.png"), "--plot: expected none, as this kind of"),
     (("--system", "machine"), "--system: expected none, as it says how to read predictions"),

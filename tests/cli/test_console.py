@@ -111,9 +111,9 @@ def test_complaints_and_notes_command_nothing(tmp_path, capsys, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         app._note("an item named \x1b[31m[/red]", dx.errors.DissensusWarning, "", 0)
-    said = capsys.readouterr().err
-    assert "[/red]" in said
-    assert not BAD & set(said)
+    text = capsys.readouterr().err
+    assert "[/red]" in text
+    assert not BAD & set(text)
 
 
 def test_a_picture_of_a_plan_is_not_overwritten(tmp_path):

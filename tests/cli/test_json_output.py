@@ -23,19 +23,19 @@ def said(*arguments):
 @pytest.mark.long
 def test_an_evaluation_is_its_tables(files, tmp_path):
     ann, pred = files
-    found = said("evaluate", ann, "--predictions", pred, "--draws", 150, "--seed", 1,
+    actual = said("evaluate", ann, "--predictions", pred, "--draws", 150, "--seed", 1,
                  "--out", tmp_path / "out", *LEAN)  # fmt: skip
     result = dx.evaluate(
         dx.read_annotations(ann), dx.read_predictions(pred), draws=150, random_seed=1,
         reliability=(1.0,), progressbar=False, **lean.LEAN,
     )  # fmt: skip
     table = dx.summary(result)
-    assert [row["system"] for row in found["metrics"]] == table["system"].tolist()
-    np.testing.assert_allclose([row["mean"] for row in found["metrics"]], table["mean"])
-    assert found["interval"] == {"kind": "eti", "probability": 0.89}
-    assert found["model"] == "dirichlet"
-    assert "krippendorff_alpha" in {row["statistic"] for row in found["statistics"]}
-    assert str(tmp_path / "out" / "report.html") in found["files"]
+    assert [row["system"] for row in actual["metrics"]] == table["system"].tolist()
+    np.testing.assert_allclose([row["mean"] for row in actual["metrics"]], table["mean"])
+    assert actual["interval"] == {"kind": "eti", "probability": 0.89}
+    assert actual["model"] == "dirichlet"
+    assert "krippendorff_alpha" in {row["statistic"] for row in actual["statistics"]}
+    assert str(tmp_path / "out" / "report.html") in actual["files"]
 
 
 @pytest.mark.long
@@ -49,33 +49,33 @@ def test_what_a_model_prints_is_kept_apart_and_without_predictions_there_are_no_
         return evaluate(*args, **kwargs)
 
     monkeypatch.setattr(dx, "evaluate", talking)
-    found = said("evaluate", files[0], "--draws", 20, "--out", tmp_path / "out", *LEAN)
-    assert found["files"]
-    assert found["metrics"] == []
-    assert "interval" in found
+    result = said("evaluate", files[0], "--draws", 20, "--out", tmp_path / "out", *LEAN)
+    assert result["files"]
+    assert result["metrics"] == []
+    assert "interval" in result
 
 
 def test_checks_and_models(files):
-    found = said("check", files[0])
-    assert found["valid"] is True
-    assert found["annotations"]["items"] == 9
-    assert found["predictions"] is None
+    result = said("check", files[0])
+    assert result["valid"] is True
+    assert result["annotations"]["items"] == 9
+    assert result["predictions"] is None
     both = said("check", files[0], "--predictions", files[1])
     assert both["predictions"]["items_without_predictions"] == []
-    assert both["annotations"] == found["annotations"]
+    assert both["annotations"] == result["annotations"]
     models = said("models")
-    assert [one["name"] for one in models] == dx.models.names()
+    assert [model["name"] for model in models] == dx.models.names()
     assert models[0]["kinds"] == ["nominal", "ordinal"]
 
 
 @pytest.mark.filterwarnings("ignore:The pilot has labels of 9 items")  # on purpose: fast
 def test_a_plan_is_its_numbers_without_draws(files):
-    found = said("plan", files[0], "--annotators", "2,3", "--items", "20,40",
+    result = said("plan", files[0], "--annotators", "2,3", "--items", "20,40",
                  "--seed", 1, "--no-progress")  # fmt: skip
-    width = found["variables"]["half_width"]
+    width = result["variables"]["half_width"]
     assert width["dims"] == ["annotator", "item"]
     assert np.shape(width["values"]) == (2, 2)
-    assert found["coordinates"]["item"] == [20, 40]
+    assert result["coordinates"]["item"] == [20, 40]
 
 
 def test_complaints_are_no_json_and_fail(tmp_path):
@@ -95,6 +95,6 @@ def test_what_is_not_valid_is_said_in_json(tmp_path):
                  ("item", "annotator", "label"))  # fmt: skip
     done = call("check", path, "--json")
     assert done.exit_code == 2
-    found = json.loads(done.stdout)
-    assert found["valid"] is False
-    assert "one label for each item and annotator" in found["errors"][0]
+    result = json.loads(done.stdout)
+    assert result["valid"] is False
+    assert "one label for each item and annotator" in result["errors"][0]

@@ -148,14 +148,14 @@ def test_each_mistake_is_said_with_its_remedy(folder, monkeypatch):
         if done.exit_code != code or not done.stdout:
             wrong.append(f"{name}: exit code {done.exit_code}: {done.output} {done.exception}")
             continue
-        said = json.loads(done.stdout)
-        texts = said["errors"] if code else said["notes"]
-        if said["valid"] != (code == 0):
-            wrong.append(f"{name}: valid is {said['valid']}")
+        message = json.loads(done.stdout)
+        texts = message["errors"] if code else message["notes"]
+        if message["valid"] != (code == 0):
+            wrong.append(f"{name}: valid is {message['valid']}")
         if not re.search(".*".join(map(re.escape, parts)), " ".join(texts), re.DOTALL):
             wrong.append(f"{name}: {texts}")
-        if not parts and (said["errors"] or said["notes"]):
-            wrong.append(f"{name}: {said['errors']} {said['notes']}")
+        if not parts and (message["errors"] or message["notes"]):
+            wrong.append(f"{name}: {message['errors']} {message['notes']}")
         printed = " ".join(run(folder, monkeypatch, *words).output.split())
         if any(" ".join(text.split()) not in printed for text in texts):
             wrong.append(f"{name}, printed: {printed}")
@@ -190,9 +190,9 @@ def test_one_error_says_all_that_does_not_fit():
 def test_evaluate_warns_of_labels_that_look_like_mistakes():
     labels = ["yes", "no", "yes;no", "No "]
     ann = dx.annotations({"item": [1, 1, 2, 2], "annotator": list("abab"), "label": labels})
-    with pytest.warns(dx.DissensusWarning) as said, pytest.raises(dx.ArgumentError):
+    with pytest.warns(dx.DissensusWarning) as caught, pytest.raises(dx.ArgumentError):
         dx.evaluate(ann, model="dirichlet", reliability=-1)
-    texts = [str(one.message) for one in said]
+    texts = [str(record.message) for record in caught]
     assert len(texts) == 2
     assert texts[0].startswith("Labels that join others (rows): 'yes;no' (1)")
     assert texts[1].startswith("Labels that differ only in capitals or blanks (rows): 'No ' (1)")

@@ -196,9 +196,9 @@ def called(tmp_path, monkeypatch):
         read = getattr(dx, f"read_{name}")
 
         def reading(*args, **options):
-            found = read(*args, **options)
-            keep({name: found}, {})
-            return found
+            result = read(*args, **options)
+            keep({name: result}, {})
+            return result
 
         return reading
 
@@ -252,8 +252,8 @@ _FOUND = {}
 
 def test_every_option_of_every_command_is_in_the_table():
     # Of the files that are read, `evaluate` and `check` cannot do without the first.
-    assert {name: {one.name for one in found} - {"annotations"}
-            for name, found in PARAMETERS.items()} == {
+    assert {name: {one.name for one in result} - {"annotations"}
+            for name, result in PARAMETERS.items()} == {
         name: set(options) for name, (_, options) in COMMANDS.items()
     }  # fmt: skip
 

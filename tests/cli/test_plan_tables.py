@@ -15,8 +15,8 @@ from dissensus.cli.tables import laid_out, plan_tables
 from dissensus.reports.tables import Body, Table
 
 
-def printed(found):
-    return shown(plan_tables(found))
+def printed(result):
+    return shown(plan_tables(result))
 
 
 def shown(tables):
@@ -48,33 +48,33 @@ def test_a_long_name_gives_way_and_no_number_is_cut():
 @pytest.mark.long
 def test_pools_and_pairs_have_rows_of_their_own():
     pilot = made.cross_replication("gaussian", draws=20, names=("crowd [a]", "experts"))
-    found = dx.plan_reliability(
+    plan = dx.plan_reliability(
         pilot, (2, 4), (20, 30), panel=6, studies=2, draws=40, random_seed=1, progressbar=False
     )
-    text = printed(found)
+    text = printed(plan)
     for name in (" crowd [a] ", "ICC of crowd [a]", "Normalised xCC of crowd [a] and experts"):
         assert name in text
     assert "P(≥ .80)" in text
     assert "2 simulated" in text
-    half = found["half_width"].isel(pool=0).sel(annotator=4, item=30).item()
+    half = plan["half_width"].isel(pool=0).sel(annotator=4, item=30).item()
     assert f"± {half:.3f}".replace("0.", ".") in text
     assert max(map(len, text.splitlines())) <= 80
 
 
 @pytest.mark.long
 def test_accuracy_without_the_truth_has_a_row_for_each_estimate():
-    found = dx.plan_accuracy(
+    plan = dx.plan_accuracy(
         annotators=(3, 5), items=(20, 50, 100, 1000), kappa=0.4, n_labels=4, studies=2,
         random_seed=1, progressbar=False,
     )  # fmt: skip
-    new = found.sel(scope="new items", annotator=5)
+    new = plan.sel(scope="new items", annotator=5)
     new["within_share"][:] = [[0.5, 0.5, 0.75, 1.0], [0.0, 0.1, 0.2, 0.3]]
     new["half_width"][:] = [0.2, 0.1, 0.05, 0.04]
     new["items_enough"][:] = [834, float("nan")]
-    rest = found.sel(scope="new items", annotator=3)
+    rest = plan.sel(scope="new items", annotator=3)
     rest["items_enough"][:] = [20, 20]
     told = xr.concat([rest, new], dim="annotator").expand_dims(scope=["new items"])
-    text = printed(told.assign_attrs(found.attrs))
+    text = printed(told.assign_attrs(plan.attrs))
     model, algebra = (line for line in text.splitlines() if line.strip().startswith("5, "))
     cells = re.split("  +", model.strip())
     assert cells == ["5, model", ".50 ± .20", ".50 ± .10", ".75 ± .05", "1.00 ± .04", "834"]

@@ -29,18 +29,18 @@ def votes(tmp_path):
 
 
 def run(*words, code=0):
-    found = CliRunner().invoke(app, [str(word) for word in words])
-    assert found.exit_code == code, found.output
-    return " ".join(found.output.split())
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == code, result.output
+    return " ".join(result.output.split())
 
 
 def test_check_describes_votes(votes):
     out = run("check", votes[0], "--format", "pairs", "--predictions", votes[1])
     for words in ("votes │ 60", "3: 'a', 'b', 'c'", "ties │ 12 (20%)", "voters │ 3"):
         assert words in out
-    found = json.loads(run("check", votes[0], "--format", "pairs", "--json"))
-    assert found["valid"]
-    assert found["annotations"]["groups"] == [["a", "b", "c"]]
+    result = json.loads(run("check", votes[0], "--format", "pairs", "--json"))
+    assert result["valid"]
+    assert result["annotations"]["groups"] == [["a", "b", "c"]]
     assert "--format pairs" in run("check", votes[0], code=2)
 
 
@@ -64,9 +64,9 @@ def test_evaluate_prints_the_verdict_and_the_leaderboard(votes, tmp_path):
 
 
 def test_settings_of_labels_are_refused(votes, tmp_path):
-    found = CliRunner().invoke(
+    result = CliRunner().invoke(
         app, ["evaluate", str(votes[0]), "--format", "pairs", "--out", str(tmp_path / "r"),
               "--threshold", "2", "--margin", ".3"],
     )  # fmt: skip
-    assert isinstance(found.exception, dx.ArgumentError)
-    assert "threshold, margin" in str(found.exception)
+    assert isinstance(result.exception, dx.ArgumentError)
+    assert "threshold, margin" in str(result.exception)

@@ -58,11 +58,11 @@ def test_the_order_of_rows_changes_nothing_that_is_said(rows, data):
     def read(rows):
         return dx.annotations(dict(zip(TABLE, zip(*rows, strict=True), strict=True)))
 
-    one, other = read(listed), read(shuffled)
-    assert said(one) == said(other) == set(listed)
-    assert one.attrs == other.attrs
-    assert one["label"].values.tolist() == other["label"].values.tolist()
-    assert dx.validate(one) is one
+    first, second = read(listed), read(shuffled)
+    assert said(first) == said(second) == set(listed)
+    assert first.attrs == second.attrs
+    assert first["label"].values.tolist() == second["label"].values.tolist()
+    assert dx.validate(first) is first
 
 
 @pytest.mark.parametrize(

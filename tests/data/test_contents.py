@@ -51,12 +51,12 @@ def test_predictions_and_how_they_fit(votes):
     items = ann["item"].to_numpy().tolist()
     table = {"item": [*items[1:], "odd"] * 2, "system": ["m"] * len(items) + ["n"] * len(items),
              "label": ["x"] * len(items) + ["w"] * len(items)}  # fmt: skip
-    found = prediction_contents(ann, dx.predictions(table))
-    assert found["systems"] == ["m", "n"]
-    assert found["items_without_predictions"] == items[:1]
-    assert found["items_without_annotations"] == ["odd"]
-    assert found["labels_outside"] == {"w": len(items)}
-    said = dict(prediction_lines(found))
+    result = prediction_contents(ann, dx.predictions(table))
+    assert result["systems"] == ["m", "n"]
+    assert result["items_without_predictions"] == items[:1]
+    assert result["items_without_annotations"] == ["odd"]
+    assert result["labels_outside"] == {"w": len(items)}
+    said = dict(prediction_lines(result))
     assert said["annotated, not predicted by all"] == f"1: {items[0]!r}"
     assert said["labels outside"].startswith("'w', not in the annotations' label space")
     assert "labels in a list" not in said
@@ -71,9 +71,9 @@ def test_lists_have_lengths_and_numbers_quartiles(rankings):
     assert said["labels in a list"] == "1 to 2, median 1.5"
     scores = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": [0.5, 1.5]})
     ann = dx.annotations({"item": [1, 2], "annotator": [1, 1], "label": [0.5, 1.5]})
-    found = prediction_contents(ann, scores)
-    assert found["values"]["median"] == 1.0
-    assert dict(prediction_lines(found))["values (min, quartiles, max)"].startswith("0.5, ")
+    result = prediction_contents(ann, scores)
+    assert result["values"]["median"] == 1.0
+    assert dict(prediction_lines(result))["values (min, quartiles, max)"].startswith("0.5, ")
 
 
 def test_whole_numbers_beside_scores_are_scores():
@@ -92,9 +92,9 @@ def test_whole_numbers_beside_scores_are_scores():
 def test_numbers_and_their_spelling_are_one():
     ann = dx.annotations({"item": [1, 2], "annotator": [1, 1], "label": [0, 1]}, kind="nominal")
     pred = dx.predictions({"item": ["1", "2"], "system": ["m", "m"], "label": ["0", "Tie"]})
-    found = prediction_contents(ann, pred)
-    assert found["labels_outside"] == {"Tie": 1}
-    assert found["items_in_common"] == 2
+    result = prediction_contents(ann, pred)
+    assert result["labels_outside"] == {"Tie": 1}
+    assert result["items_in_common"] == 2
 
 
 def test_what_differs_in_capitals_is_pointed_out():
@@ -131,13 +131,13 @@ def test_names_of_one_thing_in_two_spellings():
     pred = dx.predictions({
         "item": ["i1", "i2"] * 2, "system": ["m", "m", "M", "M"], "label": list("xxyy"),
     })  # fmt: skip
-    found = name_warnings(ann, pred)
-    assert [doubt.split(".")[0] for doubt in found] == [
+    result = name_warnings(ann, pred)
+    assert [doubt.split(".")[0] for doubt in result] == [
         "Items that differ only in capitals or blanks: 'i1', 'I1 '",
         "Annotators that differ only in capitals or blanks: 'ann', 'Ann '",
         "Systems that differ only in capitals or blanks: 'm', 'M'",
     ]
-    assert set(found) <= set(annotation_warnings(ann, pred))
+    assert set(result) <= set(annotation_warnings(ann, pred))
     votes = dx.pairs({"left": ["m", "M"], "right": ["n", "n"], "winner": ["left", "left"]})
     assert len(name_warnings(votes)) == 1
     numbers = dx.annotations({"item": [1, 2], "annotator": [1, 2], "label": list("xy")})

@@ -51,10 +51,10 @@ LIBRARIES = {
 def test_every_library_gives_the_same_codes_and_names(library, name):
     frame = LIBRARIES[library](CONTENT)
     expected = encode(columns(CONTENT, {"x": name})["x"], name, sort=True)
-    found = encode(columns(frame, {"x": name})["x"], name, sort=True)
-    assert found.values.dtype == expected.values.dtype
-    assert found.values.tolist() == expected.values.tolist()
-    assert found.codes.tolist() == expected.codes.tolist()
+    actual = encode(columns(frame, {"x": name})["x"], name, sort=True)
+    assert actual.values.dtype == expected.values.dtype
+    assert actual.values.tolist() == expected.values.tolist()
+    assert actual.codes.tolist() == expected.codes.tolist()
 
 
 @pytest.mark.parametrize("library", [name for name in LIBRARIES if "duckdb" not in name])
@@ -62,10 +62,10 @@ def test_missing_entries_are_missing_everywhere_and_big_integers_keep_their_digi
     content = {"x": [2**60 + 1, None], "y": ["a", None]}
     if library in {"pandas", "pandas, nullable"}:  # pandas itself makes floats of these
         content["x"] = pd.array(content["x"], dtype="Int64")
-    found = columns(LIBRARIES[library](content), {"x": "x", "y": "y"})
-    assert found["x"].isna().tolist() == [False, True]
-    assert found["y"].isna().tolist() == [False, True]
-    assert found["x"].iloc[0] == 2**60 + 1
+    result = columns(LIBRARIES[library](content), {"x": "x", "y": "y"})
+    assert result["x"].isna().tolist() == [False, True]
+    assert result["y"].isna().tolist() == [False, True]
+    assert result["x"].iloc[0] == 2**60 + 1
 
 
 ORDER = ["low", "mid", "high"]
@@ -103,8 +103,8 @@ def test_categories_without_order_are_text(frame):
 
 
 def test_masked_entries_are_missing():
-    found = columns({"x": np.ma.masked_array([1, 2], mask=[False, True])}, {"x": "x"})["x"]
-    assert found.isna().tolist() == [False, True]
+    result = columns({"x": np.ma.masked_array([1, 2], mask=[False, True])}, {"x": "x"})["x"]
+    assert result.isna().tolist() == [False, True]
 
 
 def test_arrays_of_all_sorts_are_columns():
@@ -113,9 +113,9 @@ def test_arrays_of_all_sorts_are_columns():
         "e": xr.DataArray([1, 2], dims="row"), "f": pd.Series([1, 2], index=[7, 7]),
         "g": (n for n in (1, 2)),
     }  # fmt: skip
-    found = opened(frame)
-    assert all(len(values) == 2 for values in found.values())
-    assert found["f"].index.tolist() == [0, 1]
+    result = opened(frame)
+    assert all(len(values) == 2 for values in result.values())
+    assert result["f"].index.tolist() == [0, 1]
 
 
 def test_names_of_columns_may_be_numbers():

@@ -79,10 +79,10 @@ def test_netcdf_keeps_the_label_space(ann, tmp_path, label):
         path = tmp_path / f"{number}.nc"
         xr.DataTree.from_dict({"posterior": form.to_dataset()}).to_netcdf(path)
         with xr.open_datatree(path) as back:
-            found = space(plausibility_of(back))
-            assert found.labels.tolist() == one["label"].values.tolist()
-            np.testing.assert_array_equal(found.codes, space(form).codes)
-            assert found.concentration == np.inf
+            result = space(plausibility_of(back))
+            assert result.labels.tolist() == one["label"].values.tolist()
+            np.testing.assert_array_equal(result.codes, space(form).codes)
+            assert result.concentration == np.inf
 
 
 def test_dims_come_in_order_whatever_theirs_was(lumped):

@@ -101,9 +101,9 @@ def test_the_order_of_rows_changes_nothing_that_is_said(rows, data):
         table = dict(zip(("item", "label", "s"), zip(*rows, strict=True), strict=True))
         return dx.predictions({**table, "system": ["m"] * len(rows)}, score="s").sortby("item")
 
-    one, other = read(rows), read(data.draw(st.permutations(rows)))
-    xr.testing.assert_identical(one, other)
-    assert dx.validate(one) is one
+    first, second = read(rows), read(data.draw(st.permutations(rows)))
+    xr.testing.assert_identical(first, second)
+    assert dx.validate(first) is first
 
 
 NAN = float("nan")

@@ -301,11 +301,11 @@ def test_discrepancies_are_means_over_pairs(distance):
         pairs = [apart(a, b, distance) for i, a in enumerate(sets) for b in sets[:i]]
         within.append(np.mean(pairs))
         for name, held in of_system.items():
-            held.append(np.mean([apart(own[item, name], one, distance) for one in sets]))
-    found = dx.discrepancy_ratio(ann, pred, distance=distance)
-    assert float(found["annotator_discrepancy"]) == pytest.approx(np.mean(within))
+            held.append(np.mean([apart(own[item, name], labels, distance) for labels in sets]))
+    result = dx.discrepancy_ratio(ann, pred, distance=distance)
+    assert float(result["annotator_discrepancy"]) == pytest.approx(np.mean(within))
     for name, held in of_system.items():
-        ratio = found["discrepancy_ratio"].sel(system=name)
+        ratio = result["discrepancy_ratio"].sel(system=name)
         assert float(ratio) == pytest.approx(np.mean(held) / np.mean(within))
     drawn = dx.bayesian_bootstrap(
         dx.discrepancy_ratio, ann, pred, distance=distance, draws=200, random_seed=1
@@ -366,11 +366,11 @@ def test_an_annotators_repeated_answers_are_averaged():
         "label": ["a", "a;b", "b"],
     })  # fmt: skip
     ann = read(frame, trial="trial")
-    found = dx.discrepancy_ratio(ann, predicted(pd.DataFrame(
+    ratio = dx.discrepancy_ratio(ann, predicted(pd.DataFrame(
         {"item": [1], "system": ["m"], "label": ["b"]}
     )))  # fmt: skip
-    assert float(found["annotator_discrepancy"]) == pytest.approx((1 + 0.5) / 2)
-    assert found["system_discrepancy"].item() == pytest.approx(((1 + 0.5) / 2 + 0) / 2)
+    assert float(ratio["annotator_discrepancy"]) == pytest.approx((1 + 0.5) / 2)
+    assert ratio["system_discrepancy"].item() == pytest.approx(((1 + 0.5) / 2 + 0) / 2)
 
 
 def test_refusals_of_predicted_sets():
@@ -435,17 +435,17 @@ WIDE = {"item": [1, 1, 2, 2], "annotator": list("abab"), "x": [1, 1, 0, 0], "y":
 def test_a_column_for_each_label_is_read(form, tmp_path):
     ways = {"numbers": int, "flags": bool, "text": str, "fractions": float, "frame": int}
     wide = {
-        name: [ways[form](one) for one in values] if name in "xyz" else values
+        name: [ways[form](value) for value in values] if name in "xyz" else values
         for name, values in WIDE.items()
     }
     wide = pd.DataFrame(wide) if form == "frame" else wide
     expected = read().drop_vars("label").drop_attrs()
-    for found in (dx.annotations(wide, kind="set"), dx.annotations(wide, kind="set", none="none")):
-        xr.testing.assert_identical(found.drop_vars("label").drop_attrs(), expected)
+    for actual in (dx.annotations(wide, kind="set"), dx.annotations(wide, kind="set", none="none")):
+        xr.testing.assert_identical(actual.drop_vars("label").drop_attrs(), expected)
     pd.DataFrame(wide).to_csv(tmp_path / "wide.csv", index=False)
-    found = dx.read_annotations(tmp_path / "wide.csv", kind="set")
-    np.testing.assert_array_equal(found["member"], expected["member"])
-    np.testing.assert_array_equal(found["label_code"], expected["label_code"])
+    actual = dx.read_annotations(tmp_path / "wide.csv", kind="set")
+    np.testing.assert_array_equal(actual["member"], expected["member"])
+    np.testing.assert_array_equal(actual["label_code"], expected["label_code"])
     systems = {name: values for name, values in wide.items() if name != "annotator"}
     systems = {"item": list("pqrs"), "system": ["m"] * 4} | {k: systems[k] for k in "xyz"}
     text = {"item": list("pqrs"), "system": ["m"] * 4, "label": ["x;y", "x", "none", "z;y"]}
@@ -462,9 +462,9 @@ def test_a_column_for_each_label_is_read(form, tmp_path):
 
 def test_the_columns_that_are_labels_can_be_named():
     wide = WIDE | {"note": list("wxyz"), "never": [0, 0, 0, 0]}
-    found = dx.annotations(wide, kind="set", labels=["z", "y", "x", "never"])
-    assert found["element"].values.tolist() == ["z", "y", "x", "never"]
-    assert found["member"].values[found["label_code"].values].sum(0).tolist() == [1, 2, 2, 0]
+    result = dx.annotations(wide, kind="set", labels=["z", "y", "x", "never"])
+    assert result["element"].values.tolist() == ["z", "y", "x", "never"]
+    assert result["member"].values[result["label_code"].values].sum(0).tolist() == [1, 2, 2, 0]
 
 
 def test_columns_that_are_no_labels_are_refused():

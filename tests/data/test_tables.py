@@ -73,9 +73,9 @@ def objects(*values):
     ],
 )
 def test_nothing_is_recoded_but_the_type(column, expected):
-    found = restored(encode(column, "x"))
-    assert found == expected
-    assert list(map(type, found)) == list(map(type, expected))
+    actual = restored(encode(column, "x"))
+    assert actual == expected
+    assert list(map(type, actual)) == list(map(type, expected))
     assert restored(encode(column, "x", sort=True)) == expected
 
 
@@ -182,9 +182,9 @@ def test_error_is_of_the_asked_class():
     ],
 )
 def test_numbers_are_floats(column, expected):
-    found = numbers(column, "score")
-    assert found.dtype == np.float64
-    assert found.tolist() == expected
+    actual = numbers(column, "score")
+    assert actual.dtype == np.float64
+    assert actual.tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -247,8 +247,8 @@ def test_codes_give_back_which_rows_are_equal(values, sort):
     assert len(set(encoded.values.tolist())) == len(encoded.values)
     for (one, code), (other, second) in combinations(zip(values, encoded.codes, strict=True), 2):
         assert (one == other) == (code == second)
-    for value, found in zip(values, back, strict=True):
-        assert found == value or str(found) == str(value)
+    for value, result in zip(values, back, strict=True):
+        assert result == value or str(result) == str(value)
 
 
 def test_one_moment_by_two_clocks_is_one_name():

@@ -16,28 +16,28 @@ QUIET = {**OPTIONS, "ground_truth": None, "truth_model": "symmetric_confusion"}
 
 
 def test_the_group_has_draws_of_systems_and_annotators():
-    found = kept()["accuracy"].to_dataset()
-    assert found["estimated_accuracy"].dims == ("chain", "draw", "scope", "system")
-    assert found["estimated_accuracy"].shape == (4, 500, 2, 2)
-    assert found["annotator_accuracy"].dims == ("chain", "draw", "annotator")
-    assert found["truth_mean"].dims == ("item", "label")
-    np.testing.assert_allclose(found["truth_mean"].sum("label"), 1.0)
-    assert found["majority_correct"].dims == found["error_correlation"].dims == ("chain", "draw")
-    assert found.attrs["model"] == kept().attrs["truth_model"] == "symmetric_confusion"
-    assert "an accuracy for each annotator predicts labels better than" in found.attrs["notes"]
+    result = kept()["accuracy"].to_dataset()
+    assert result["estimated_accuracy"].dims == ("chain", "draw", "scope", "system")
+    assert result["estimated_accuracy"].shape == (4, 500, 2, 2)
+    assert result["annotator_accuracy"].dims == ("chain", "draw", "annotator")
+    assert result["truth_mean"].dims == ("item", "label")
+    np.testing.assert_allclose(result["truth_mean"].sum("label"), 1.0)
+    assert result["majority_correct"].dims == result["error_correlation"].dims == ("chain", "draw")
+    assert result.attrs["model"] == kept().attrs["truth_model"] == "symmetric_confusion"
+    assert "an accuracy for each annotator predicts labels better than" in result.attrs["notes"]
 
 
 def test_intervals_hold_what_the_study_was_made_with():
     """Errors are independent there, which labels cannot tell: intervals are wide."""
-    found = kept()["accuracy"].to_dataset()
+    result = kept()["accuracy"].to_dataset()
     truth = study().truth["system_correct"].to_numpy()
-    these = found["estimated_accuracy"].sel(scope="these items")
+    these = result["estimated_accuracy"].sel(scope="these items")
     low, high = these.quantile([0.055, 0.945], ("chain", "draw")).to_numpy()
     assert ((low < truth) & (truth < high)).all()
-    spread = found["estimated_accuracy"].std(("chain", "draw"))
+    spread = result["estimated_accuracy"].std(("chain", "draw"))
     assert (spread.sel(scope="new items") > spread.sel(scope="these items")).all()
-    assert float(found["above_annotators"][0]) > 0.9
-    assert float(found["above_annotators"][1]) < 0.7
+    assert float(result["above_annotators"][0]) > 0.9
+    assert float(result["above_annotators"][1]) < 0.7
 
 
 @pytest.mark.long
@@ -45,8 +45,10 @@ def test_so_many_known_labels_make_an_interval_as_narrow_as_was_said():
     needed = int(kept()["accuracy"]["known_items"][0])
     truth = study().truth["truth_label"].to_series().sample(needed, random_state=1)
     chosen = QUIET | {"truth_model": "auto"}
-    found = dx.evaluate(study().annotations, study().predictions, truth=truth, **chosen)["accuracy"]
-    these = found["estimated_accuracy"].sel(scope="these items", system="system A")
+    evaluation = dx.evaluate(study().annotations, study().predictions, truth=truth, **chosen)[
+        "accuracy"
+    ]
+    these = evaluation["estimated_accuracy"].sel(scope="these items", system="system A")
     low, high = these.quantile([0.055, 0.945]).to_numpy()
     assert 0.04 < high - low < 0.11
 
@@ -64,8 +66,8 @@ def test_the_design_effect_of_copies_is_their_number():
     })  # fmt: skip
     ann = xr.Dataset({"cluster_code": ("item", np.repeat(np.arange(n), k)[::-1])},
                      {"item": names[::-1]})  # fmt: skip
-    found = float(accuracy.design_effect(fit, ann).sel(system="m"))
-    assert found == pytest.approx(k * n / (n - 1))
+    value = float(accuracy.design_effect(fit, ann).sel(system="m"))
+    assert value == pytest.approx(k * n / (n - 1))
     alone = ann.assign(cluster_code=("item", np.arange(n * k)))
     assert float(accuracy.design_effect(fit, alone)[0]) == pytest.approx(1.0, abs=0.01)
 
@@ -79,8 +81,8 @@ def test_copies_of_items_say_nothing_more_of_new_ones():
         ann["annotator_code"]]  # fmt: skip
     frame = pd.DataFrame({"item": ann["item"].to_numpy()[ann["item_code"]], "label": rows[0],
                           "annotator": rows[1]}).query("item in @items")  # fmt: skip
-    said = pred["label"].to_numpy()[pred["label_code"].isel(position=0)]
-    given = pd.DataFrame(said, pred["item"].to_numpy(), pred["system"].to_numpy()).loc[items]
+    labels = pred["label"].to_numpy()[pred["label_code"].isel(position=0)]
+    given = pd.DataFrame(labels, pred["item"].to_numpy(), pred["system"].to_numpy()).loc[items]
     given = given.stack().rename_axis(["item", "system"]).rename("label").reset_index()
 
     def width(copies, cluster):
@@ -92,8 +94,8 @@ def test_copies_of_items_say_nothing_more_of_new_ones():
         data = dx.annotations(copied(frame), cluster=cluster)
         known = {name: truth.sel(item=int(name.rsplit("_", 1)[0])).item() for name in
                  data["item"].to_numpy()}  # fmt: skip
-        found = dx.evaluate(data, dx.predictions(copied(given)), truth=known, **QUIET)
-        new = found["accuracy"]["estimated_accuracy"].sel(scope="new items", system="system B")
+        evaluation = dx.evaluate(data, dx.predictions(copied(given)), truth=known, **QUIET)
+        new = evaluation["accuracy"]["estimated_accuracy"].sel(scope="new items", system="system B")
         return float(np.diff(new.quantile([0.055, 0.945]))[0])
 
     once = width(1, None)
@@ -129,9 +131,9 @@ def test_majority_vote_charges_the_system_with_errors_of_the_annotators():
 def test_a_system_is_judged_as_if_there_were_no_other():
     one = study().predictions.isel(system=[1])
     copies = xr.concat([one] * 8, dim="system").assign_coords(system=[f"s{k}" for k in range(8)])
-    found = dx.evaluate(study().annotations, copies, **QUIET)["accuracy"].to_dataset()
+    evaluation = dx.evaluate(study().annotations, copies, **QUIET)["accuracy"].to_dataset()
     alone = kept()["accuracy"]["estimated_accuracy"].isel(system=1)
-    mean = found["estimated_accuracy"].mean(("chain", "draw"))
+    mean = evaluation["estimated_accuracy"].mean(("chain", "draw"))
     for one in mean.transpose("system", "scope").to_numpy():
         np.testing.assert_allclose(one, alone.mean(("chain", "draw")), atol=0.02)
 
@@ -146,9 +148,9 @@ def test_a_label_of_its_own_is_wrong_and_the_system_stays():
     strange = dx.predictions(long.reset_index())
     with pytest.warns(dx.DissensusWarning, match="outside the label space"):
         result = dx.evaluate(ann, strange, **QUIET)
-    found = result["accuracy"]["estimated_accuracy"].sel(scope="these items")
-    assert found["system"].to_numpy().tolist() == ["system A", "system B"]
-    assert float(found.sel(system="system B").max()) <= 0.5  # of the other hundred items
+    actual = result["accuracy"]["estimated_accuracy"].sel(scope="these items")
+    assert actual["system"].to_numpy().tolist() == ["system A", "system B"]
+    assert float(actual.sel(system="system B").max()) <= 0.5  # of the other hundred items
 
 
 @pytest.mark.long
@@ -163,14 +165,14 @@ def test_dawid_skene_can_be_asked_for():
     made = dx.simulate.confusion_study(
         800, ipc=0.7, n_annotators=4, system_accuracy=[0.9], random_seed=1
     )
-    asked = QUIET | {"truth_model": "dawid_skene"}
-    result = dx.evaluate(made.annotations, made.predictions, **asked)
-    found = result["accuracy"]
+    requested = QUIET | {"truth_model": "dawid_skene"}
+    result = dx.evaluate(made.annotations, made.predictions, **requested)
+    actual = result["accuracy"]
     low, high = (
-        found["estimated_accuracy"].sel(scope="these items").quantile([0.055, 0.945]).to_numpy()
+        actual["estimated_accuracy"].sel(scope="these items").quantile([0.055, 0.945]).to_numpy()
     )
     assert low < made.truth["system_correct"].item() < high
-    assert found.attrs["settings"] == '{"pooling": "none"}'
+    assert actual.attrs["settings"] == '{"pooling": "none"}'
 
 
 @pytest.mark.long
@@ -187,10 +189,10 @@ def test_how_much_errors_hang_together_can_be_said():
 
 def test_annotators_are_held_against_the_majority_of_the_others():
     ann = dx.from_matrix([["x", "x", "y"], ["z", "x", "x"]])
-    found = majority(ann, None)
+    result = majority(ann, None)
     # 0 sees x and y tied, then x lead; 1 sees x and y, then x and z; 2 sees x lead, then x and z.
-    np.testing.assert_allclose(found["annotator_majority"], [0.25, 0.5, 0.25])
-    assert "majority_accuracy" not in found
+    np.testing.assert_allclose(result["annotator_majority"], [0.25, 0.5, 0.25])
+    assert "majority_accuracy" not in result
 
 
 @pytest.mark.long
@@ -203,8 +205,8 @@ def test_chains_that_part_are_left_out_or_warned_of_if_the_model_was_named(monke
     with pytest.raises(dx.ArgumentError, match=r"group 'accuracy'.*chains that agree"):
         dx.plots.accuracies(result)
     with pytest.warns(dx.ConvergenceWarning, match="for some accuracies"):
-        asked = dx.evaluate(study().annotations, **QUIET)
-    assert asked["accuracy"].attrs["n_items_poor"] == 1
+        requested = dx.evaluate(study().annotations, **QUIET)
+    assert requested["accuracy"].attrs["n_items_poor"] == 1
 
 
 @pytest.mark.long
@@ -246,9 +248,9 @@ def test_annotators_who_may_be_guessing_are_remembered():
     rng = np.random.default_rng(5)
     ann = dx.from_matrix(rng.choice(["n", "y"], (60, 3)).tolist(), labels=["n", "y"])
     evaluation = dx.evaluate(ann, **QUIET)
-    found = evaluation["accuracy"].attrs
-    assert found["near_guessing"] > 0.1
-    assert found["notes"].count("hardly better than guessing") == 1
+    result = evaluation["accuracy"].attrs
+    assert result["near_guessing"] > 0.1
+    assert result["notes"].count("hardly better than guessing") == 1
     assert (dx.summary(evaluation, "accuracy")["doubt"] != "").all()
 
 

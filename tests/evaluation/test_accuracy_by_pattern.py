@@ -33,8 +33,8 @@ def study():
     return ann, dx.predictions(table, rank="rank")
 
 
-def flat(found):
-    return found.stack(sample=("chain", "draw")).transpose("sample", "system").to_numpy()
+def flat(result):
+    return result.stack(sample=("chain", "draw")).transpose("sample", "system").to_numpy()
 
 
 @pytest.mark.unit(2, long=2)
@@ -47,21 +47,21 @@ def test_distributed_as_draws_item_by_item(study, k, how, weights):
     ann, pred = study
     fit = dx.models.dirichlet.fit(ann, draws=1500, random_seed=1, **({"prior_count": 1} | how))
     each = flat(dx.top_k_accuracy(fit, pred, k, weights=weights, random_seed=5))
-    found = flat(
+    result = flat(
         dx.top_k_accuracy_by_pattern(
             ann, pred, k, draws=1500, weights=weights, random_seed=2, **how
         )
     )
-    n = len(found)
-    error = np.sqrt((each.var(axis=0) + found.var(axis=0)) / n)
-    assert (np.abs(each.mean(axis=0) - found.mean(axis=0)) < 4 * error).all()
-    np.testing.assert_allclose(found.std(axis=0), each.std(axis=0), rtol=4 * np.sqrt(1 / n))
+    n = len(result)
+    error = np.sqrt((each.var(axis=0) + result.var(axis=0)) / n)
+    assert (np.abs(each.mean(axis=0) - result.mean(axis=0)) < 4 * error).all()
+    np.testing.assert_allclose(result.std(axis=0), each.std(axis=0), rtol=4 * np.sqrt(1 / n))
     # Systems are judged on the same draws: how they go together is a part of the posterior.
-    together = [np.arctanh(np.corrcoef(draws.T)[0, 1]) for draws in (each, found)]
+    together = [np.arctanh(np.corrcoef(draws.T)[0, 1]) for draws in (each, result)]
     assert abs(together[0] - together[1]) < 4 * np.sqrt(2 / n)
     for system in range(2):  # shares of 300 items are tied; noise below their spacing breaks ties
         noise = np.random.default_rng(system).uniform(0, 0.5 / N, (2, n))
-        both = each[:, system] + noise[0], found[:, system] + noise[1]
+        both = each[:, system] + noise[0], result[:, system] + noise[1]
         assert stats.ks_2samp(*both).pvalue > 1e-3
 
 
@@ -73,26 +73,26 @@ def test_mean_and_variance_of_two_labels_are_sums_over_items():
     pred = dx.predictions({"item": range(60), "system": ["m"] * 60, "label": [1] * 60})
     ones = given.sum(axis=1)
     lead = stats.beta.sf(0.5, 1 + ones, 6 - ones)
-    found = dx.top_k_accuracy_by_pattern(ann, pred, draws=10_000, random_seed=1).to_numpy()
+    result = dx.top_k_accuracy_by_pattern(ann, pred, draws=10_000, random_seed=1).to_numpy()
     spread = np.sqrt((lead * (1 - lead)).sum()) / 60
-    assert found.mean() == pytest.approx(lead.mean(), abs=4 * spread / 200)
-    assert found.std() == pytest.approx(spread, rel=4 / np.sqrt(2 * 40_000))
+    assert result.mean() == pytest.approx(lead.mean(), abs=4 * spread / 200)
+    assert result.std() == pytest.approx(spread, rel=4 / np.sqrt(2 * 40_000))
 
 
 @pytest.mark.long
 def test_neither_order_nor_chunks_change_a_draw(study):
     ann, pred = study
-    found = dx.top_k_accuracy_by_pattern(ann, pred, draws=50, random_seed=1)
+    result = dx.top_k_accuracy_by_pattern(ann, pred, draws=50, random_seed=1)
     order = np.random.default_rng(1).permutation(N)
     shuffled = dx.top_k_accuracy_by_pattern(ann, pred.isel(item=order), draws=50, random_seed=1)
-    xr.testing.assert_identical(shuffled, found)
+    xr.testing.assert_identical(shuffled, result)
     for items in (7, N):
         lazy = dx.top_k_accuracy_by_pattern(
             dx.chunked(ann, items), pred.chunk(item=70), draws=50, random_seed=1
         )
         assert lazy.chunks is not None
-        xr.testing.assert_identical(lazy.compute(), found)
-        xr.testing.assert_identical(lazy.compute(), found)  # and once more
+        xr.testing.assert_identical(lazy.compute(), result)
+        xr.testing.assert_identical(lazy.compute(), result)  # and once more
     rng, other = np.random.default_rng(4), np.random.default_rng(4)
     first, second = (
         dx.top_k_accuracy_by_pattern(ann, pred, draws=5, random_seed=one) for one in (rng, rng)
@@ -107,10 +107,10 @@ def test_labels_may_be_called_otherwise(study):
     names = {f"l{k}": f"z{(k + 2) % K}" for k in range(K)}
     renamed = [one.assign_coords(label=[names[x] for x in one["label"].values.tolist()])
                for one in (ann, pred)]  # fmt: skip
-    found, other = (
+    result, other = (
         dx.top_k_accuracy_by_pattern(*data, draws=50, random_seed=1) for data in (study, renamed)
     )
-    xr.testing.assert_identical(found, other)
+    xr.testing.assert_identical(result, other)
 
 
 @pytest.mark.long
@@ -121,11 +121,13 @@ def test_items_that_one_side_lacks_are_left_out_if_asked(study, chunks):
     given = dx.chunked(ann, 7) if chunks else ann
     with pytest.raises(dx.PredictionError, match="20 annotated items without predictions"):
         dx.top_k_accuracy_by_pattern(given, fewer)
-    found = dx.top_k_accuracy_by_pattern(given, fewer, on_missing="drop", draws=3000, random_seed=1)
+    result = dx.top_k_accuracy_by_pattern(
+        given, fewer, on_missing="drop", draws=3000, random_seed=1
+    )
     fit = dx.models.dirichlet.fit(ann, draws=3000, random_seed=1, prior_count=1)
     each = dx.top_k_accuracy(fit, fewer, on_missing="drop")
     np.testing.assert_allclose(
-        found.mean(("chain", "draw")), each.mean(("chain", "draw")), atol=4 * 0.03 / 100
+        result.mean(("chain", "draw")), each.mean(("chain", "draw")), atol=4 * 0.03 / 100
     )
 
 
@@ -134,11 +136,11 @@ def test_predictions_that_are_always_or_never_right():
     pred = dx.predictions({"item": [0, 1, 2, 3] * 2, "system": ["all"] * 4 + ["other"] * 4,
                            "label": ["a"] * 4 + ["b"] * 4})  # fmt: skip
     for weights in (None, "bayesian-bootstrap"):
-        found = dx.top_k_accuracy_by_pattern(
+        result = dx.top_k_accuracy_by_pattern(
             ann, pred, 2, reliability=100, weights=weights, draws=20, random_seed=1
         )
-        assert set(found.sel(system="all").values.ravel()) == {1.0}
-        assert set(found.sel(system="other").values.ravel()) == {0.0}
+        assert set(result.sel(system="all").values.ravel()) == {1.0}
+        assert set(result.sel(system="other").values.ravel()) == {0.0}
 
 
 @pytest.mark.parametrize(("bad", "words"), [

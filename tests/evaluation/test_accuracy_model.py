@@ -24,34 +24,34 @@ def systems(n_items=30, **more):
     return dx.predictions(table, **more)
 
 
-def settings_of(found):
-    return {one.model: one.settings for one in found.candidates}
+def settings_of(result):
+    return {one.model: one.settings for one in result.candidates}
 
 
 def test_names_have_equal_errors_and_ordered_labels_graded_ones():
-    found = plan(study(n_items=200), systems(200), "auto", None)
-    assert [one.model for one in found.candidates] == ["dawid_skene", "symmetric_confusion"]
-    assert settings_of(found) == {
+    result = plan(study(n_items=200), systems(200), "auto", None)
+    assert [one.model for one in result.candidates] == ["dawid_skene", "symmetric_confusion"]
+    assert settings_of(result) == {
         "dawid_skene": {"pooling": "none"},
         "symmetric_confusion": {"accuracy": "annotator", "errors": "equal"},
     }
-    assert not found.by_name
-    assert found.remarks == ()
+    assert not result.by_name
+    assert result.remarks == ()
     ordered = plan(study(kind="ordinal"), None, "auto", None)
     assert settings_of(ordered)["symmetric_confusion"]["errors"] == "graded"
 
 
 def test_matrices_take_a_hundred_labels_for_each():
     assert list(settings_of(plan(study(), None, "auto", None))) == ["symmetric_confusion"]
-    asked = plan(study(), None, "dawid_skene", None)
-    assert list(settings_of(asked)) == ["dawid_skene"]
+    requested = plan(study(), None, "dawid_skene", None)
+    assert list(settings_of(requested)) == ["dawid_skene"]
 
 
 def test_whole_numbers_that_nobody_called_ordered_are_classes():
     item, who = np.indices((9, 3)).reshape(2, -1)
     ann = dx.annotations({"item": item, "annotator": who, "label": (item + who) % 4})
-    found = plan(ann, None, "auto", None)
-    assert settings_of(found)["symmetric_confusion"]["errors"] == "equal"
+    result = plan(ann, None, "auto", None)
+    assert settings_of(result)["symmetric_confusion"]["errors"] == "equal"
 
 
 def test_known_labels_stand_in_for_a_second_annotator():
@@ -72,11 +72,11 @@ def test_annotators_whom_nobody_knows_again_have_one_accuracy():
     n = ann.sizes["annotation"]
     alone = ann.drop_dims("annotator").assign(annotator_code=("annotation", np.arange(n)))
     alone = alone.assign_coords(annotator=np.arange(n))
-    found = plan(alone, None, "auto", None)
-    assert settings_of(found)["symmetric_confusion"]["accuracy"] == "common"
-    assert "No annotator labelled two items" in found.remarks[0]
-    asked = plan(alone, None, "dawid_skene", None)
-    assert settings_of(asked)["dawid_skene"]["pooling"] == "complete"
+    result = plan(alone, None, "auto", None)
+    assert settings_of(result)["symmetric_confusion"]["accuracy"] == "common"
+    assert "No annotator labelled two items" in result.remarks[0]
+    requested = plan(alone, None, "dawid_skene", None)
+    assert settings_of(requested)["dawid_skene"]["pooling"] == "complete"
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,9 @@ def test_annotators_whom_nobody_knows_again_have_one_accuracy():
     ],
 )
 def test_what_has_no_one_true_label_says_why(annotations, threshold, reason, noted):
-    found = plan(annotations(), None, "auto", threshold)
-    assert reason in found.text
-    assert found.noted == noted
+    result = plan(annotations(), None, "auto", threshold)
+    assert reason in result.text
+    assert result.noted == noted
 
 
 def test_a_model_that_is_asked_for_is_taken_or_refused():
@@ -113,8 +113,8 @@ def test_lists_count_with_their_first_labels():
     rows = [(i, "s", label, rank) for i in range(30) for rank, label in enumerate(("l01", "l02"))]
     frame = pd.DataFrame(rows, columns=["item", "system", "label", "rank"])
     frame["rank"] += 1
-    found = plan(study(), dx.predictions(frame, rank="rank"), "auto", None)
-    assert found.predictions.sizes["position"] == 1
+    result = plan(study(), dx.predictions(frame, rank="rank"), "auto", None)
+    assert result.predictions.sizes["position"] == 1
     frame["rank"] = 1
     tied = plan(study(), dx.predictions(frame, rank="rank"), "auto", None)
     assert tied.predictions is None
@@ -124,5 +124,5 @@ def test_lists_count_with_their_first_labels():
 def test_clusters_are_noted():
     item, who = np.indices((9, 3)).reshape(2, -1)
     table = {"item": item, "annotator": who, "label": list("ab") * 13 + ["a"], "c": item // 3}
-    found = plan(dx.annotations(table, cluster="c"), None, "auto", None)
-    assert "items of a cluster as independent" in found.remarks[-1]
+    result = plan(dx.annotations(table, cluster="c"), None, "auto", None)
+    assert "items of a cluster as independent" in result.remarks[-1]

@@ -14,8 +14,8 @@ from dissensus.evaluation.answers import agreements, votes_of
 from dissensus.evaluation.observed import by_others, versions, widened
 
 
-def spread_of(found, name):
-    return found.spread(found.values(statistics.get(name).sums(found.annotations)))
+def spread_of(result, name):
+    return result.spread(result.values(statistics.get(name).sums(result.annotations)))
 
 
 def labels(rng, n_items, n_labels, n_annotators, skill):
@@ -34,16 +34,16 @@ def labels(rng, n_items, n_labels, n_annotators, skill):
 @pytest.mark.parametrize("name", ["percent_agreement", "krippendorff_alpha"])
 def test_a_version_is_the_annotations_without_one_annotator(name):
     ann = labels(np.random.default_rng(1), 12, 4, 5, 0.5)
-    found = versions(ann, 1)
-    values = found.values(statistics.get(name).sums(found.annotations))
+    by_version = versions(ann, 1)
+    values = by_version.values(statistics.get(name).sums(by_version.annotations))
     rows = dx.to_dataframe(ann)
     others = [dx.annotations(rows[rows["annotator"] != a], kind="nominal") for a in range(5)]
     without = [statistics.get(name).function(one) for one in others]
-    assert found.n_groups == 5
+    assert by_version.n_groups == 5
     np.testing.assert_allclose(sorted(values[:5]), sorted(map(float, without)))
     shuffled = values.reshape(-1, 5)[1:]
     expected = 4 * np.var(without) - 4 * shuffled.var(axis=1).mean()
-    assert spread_of(found, name) == pytest.approx(max(expected, 0.0))
+    assert spread_of(by_version, name) == pytest.approx(max(expected, 0.0))
 
 
 def test_shuffled_annotators_keep_how_many_labels_items_and_annotators_have():
@@ -51,29 +51,31 @@ def test_shuffled_annotators_keep_how_many_labels_items_and_annotators_have():
         100, random_state=1
     )
     ann = dx.annotations(rows, kind="nominal")
-    found = versions(ann, 3)
+    by_version = versions(ann, 3)
     size = np.bincount(ann["item_code"].to_numpy())
-    kept = np.bincount(found.annotations["item_code"].to_numpy(), minlength=found.count * len(size))
-    left_out = size - kept.reshape(found.count, -1)
-    assert (left_out.reshape(-1, found.n_groups, len(size)).sum(axis=1) == size).all()
-    of_groups = left_out.sum(axis=1).reshape(-1, found.n_groups)
+    kept = np.bincount(
+        by_version.annotations["item_code"].to_numpy(), minlength=by_version.count * len(size)
+    )
+    left_out = size - kept.reshape(by_version.count, -1)
+    assert (left_out.reshape(-1, by_version.n_groups, len(size)).sum(axis=1) == size).all()
+    of_groups = left_out.sum(axis=1).reshape(-1, by_version.n_groups)
     assert (of_groups == of_groups[0]).all()
 
 
 def test_who_is_in_nearly_all_pairs_is_not_left_out():
     """Without the hub three pairs are left, which say nothing; the others vary by chance only."""
     rng = np.random.default_rng(1)
-    said = rng.integers(2, size=(120, 2))
+    answers = rng.integers(2, size=(120, 2))
     table = {
         "item": [*np.repeat(np.arange(120), 2), 0, 1, 2],
         "annotator": [name for i in range(120) for name in ("hub", f"a{i % 12}")] + ["a5"] * 3,
-        "label": [*said.ravel(), 0, 1, 1],
+        "label": [*answers.ravel(), 0, 1, 1],
     }
-    found = versions(dx.annotations(table, kind="nominal"), 1)
-    assert (~found.used[0]).sum() == 1
+    by_version = versions(dx.annotations(table, kind="nominal"), 1)
+    assert (~by_version.used[0]).sum() == 1
     alone = dx.annotations({name: each[:-3] for name, each in table.items()}, kind="nominal")
     assert versions(alone, 1).used[0].sum() == 12
-    assert spread_of(found, "percent_agreement") < 0.05**2
+    assert spread_of(by_version, "percent_agreement") < 0.05**2
 
 
 def test_predictions_of_many_systems_leave_room_for_fewer_versions():
@@ -85,12 +87,12 @@ def test_predictions_of_many_systems_leave_room_for_fewer_versions():
 
 def test_three_annotators_are_left_out_one_by_one():
     rng = np.random.default_rng(1)
-    said = rng.integers(2, size=120)
+    answers = rng.integers(2, size=120)
     wrong = rng.random((120, 3)) < [0.05, 0.1, 0.45]
-    ann = dx.from_matrix(np.where(wrong, 1 - said[:, None], said[:, None]), kind="nominal")
-    found = versions(ann, 1)
-    assert found.used.all()
-    assert spread_of(found, "percent_agreement") > 0.05**2
+    ann = dx.from_matrix(np.where(wrong, 1 - answers[:, None], answers[:, None]), kind="nominal")
+    by_version = versions(ann, 1)
+    assert by_version.used.all()
+    assert spread_of(by_version, "percent_agreement") > 0.05**2
 
 
 def test_rates_are_not_below_0_and_coefficients_may_be():
@@ -120,8 +122,10 @@ def test_intervals_contain_the_agreement_of_all_annotators(settings, before, now
     for seed in range(40):
         ann = labels(np.random.default_rng(seed), *settings)
         boot = dx.bayesian_bootstrap("percent_agreement", ann, draws=400, random_seed=seed)
-        found = versions(ann, seed)
-        wider = widened(boot, spread_of(found, "percent_agreement"), found.n_groups - 1, seed)
+        by_version = versions(ann, seed)
+        wider = widened(
+            boot, spread_of(by_version, "percent_agreement"), by_version.n_groups - 1, seed
+        )
         for k, draws in enumerate((boot, wider)):
             low, high = np.quantile(draws, [0.055, 0.945])
             held[k] += low <= truth <= high
@@ -144,10 +148,10 @@ def test_discrepancies_vary_with_annotators_by_a_jackknife_of_their_logarithms()
     rng = np.random.default_rng(1)
     ann = labels(rng, 40, 4, 6, 0.6)
     pred = answers_of(ann, rng, (0.9, 0.3))
-    found = versions(ann, 1)
+    by_version = versions(ann, 1)
     ratio = statistics.get("discrepancy_ratio")
-    sums = ratio.sums(found.annotations, found.predictions(ann, pred))
-    values = found.values(sums)
+    sums = ratio.sums(by_version.annotations, by_version.predictions(ann, pred))
+    values = by_version.values(sums)
     rows, expected = dx.to_dataframe(ann), []
     for name in range(6):
         other = ratio.function(
@@ -159,9 +163,9 @@ def test_discrepancies_vary_with_annotators_by_a_jackknife_of_their_logarithms()
     each = np.log(np.column_stack([got[:, 0], got[:, 1:] / got[:, :1]])).reshape(-1, 6, 3)
     covariance = [5 * np.cov(one.T, bias=True) for one in each]
     known = covariance[0] - np.mean(covariance[1:], axis=0)
-    np.testing.assert_allclose(found.covariance(each.reshape(-1, 3)), known, atol=1e-12)
+    np.testing.assert_allclose(by_version.covariance(each.reshape(-1, 3)), known, atol=1e-12)
     before = dx.bayesian_bootstrap("discrepancy_ratio", ann, pred, draws=20_000, random_seed=1)
-    now = by_others(before, found, sums, 1)
+    now = by_others(before, by_version, sums, 1)
     factor = np.log(now["discrepancy_ratio"] / before["discrepancy_ratio"])[0].to_numpy()
     low, high = np.quantile(factor, [0.055, 0.945], axis=0)
     sd = (high - low) / 2 / stats.t(5).ppf(0.945)
@@ -178,9 +182,11 @@ def test_draws_of_ratios_have_a_mean_with_three_annotators_who_differ():
     table = mean[:, None] + rng.normal(size=(60, 3)) * [0.3, 0.6, 1.5] + [0.0, 0.5, 1.0]
     pred = dx.predictions({"item": range(60), "system": ["s"] * 60,
                            "label": mean + rng.normal(size=60)})  # fmt: skip
-    found = dx.evaluate(dx.from_matrix(table, kind="continuous"), pred, draws=100, random_seed=1,
-                        progressbar=False, components=None)  # fmt: skip
-    rows = dx.summary(found, "statistics").set_index("statistic").loc["discrepancy_ratio"]
+    evaluation = dx.evaluate(
+        dx.from_matrix(table, kind="continuous"), pred, draws=100, random_seed=1,
+        progressbar=False, components=None,
+    )  # fmt: skip
+    rows = dx.summary(evaluation, "statistics").set_index("statistic").loc["discrepancy_ratio"]
     assert rows["lower"] < rows["mean"] < rows["upper"]
     assert rows["upper"] > 1.5 * rows["observed"]
 
@@ -189,13 +195,13 @@ def test_what_is_added_hardly_depends_on_the_other_systems():
     rng = np.random.default_rng(3)
     ann = labels(rng, 80, 5, 5, 0.5)
     many = answers_of(ann, rng, (0.8, *rng.random(11)))
-    found, sd = versions(ann, 1), []
+    result, sd = versions(ann, 1), []
     for pred in (many.isel(system=[0]), many):
         sums = statistics.get("discrepancy_ratio").sums(
-            found.annotations, found.predictions(ann, pred)
+            result.annotations, result.predictions(ann, pred)
         )
         before = dx.bayesian_bootstrap("discrepancy_ratio", ann, pred, draws=8000, random_seed=1)
-        now = by_others(before, found, sums, 1)
+        now = by_others(before, result, sums, 1)
         ratio = (now["discrepancy_ratio"] / before["discrepancy_ratio"]).isel(system=0)
         sd.append(float(np.log(ratio).std()))
     assert sd[0] > 0.02
@@ -204,16 +210,20 @@ def test_what_is_added_hardly_depends_on_the_other_systems():
 
 def test_distances_that_are_at_most_1_stay_so():
     rng = np.random.default_rng(2)
-    said = rng.integers(3, size=60)
+    answers = rng.integers(3, size=60)
     wrong = rng.random((60, 3)) < [0.05, 0.3, 0.9]
-    ann = dx.from_matrix(np.where(wrong, (said[:, None] + 1) % 3, said[:, None]), kind="nominal")
-    pred = dx.predictions({"item": range(60), "system": ["s"] * 60, "label": (said + 2) % 3})
-    found = dx.evaluate(ann, pred, draws=100, random_seed=1, progressbar=False, components=None,
-                        truth_model=None)["discrepancy"]  # fmt: skip
+    ann = dx.from_matrix(
+        np.where(wrong, (answers[:, None] + 1) % 3, answers[:, None]), kind="nominal"
+    )
+    pred = dx.predictions({"item": range(60), "system": ["s"] * 60, "label": (answers + 2) % 3})
+    discrepancy = dx.evaluate(
+        ann, pred, draws=100, random_seed=1, progressbar=False, components=None, truth_model=None
+    )["discrepancy"]
     for name in ("annotator_discrepancy", "system_discrepancy"):
-        assert float(found[name].max()) <= 1
+        assert float(discrepancy[name].max()) <= 1
     np.testing.assert_allclose(
-        found["discrepancy_ratio"], found["system_discrepancy"] / found["annotator_discrepancy"]
+        discrepancy["discrepancy_ratio"],
+        discrepancy["system_discrepancy"] / discrepancy["annotator_discrepancy"],
     )
 
 
@@ -230,8 +240,8 @@ def test_items_and_annotators_may_have_more_columns(role):
     if role == "text":
         ann = ann.assign_coords(text=("item", [f"text {k}" for k in range(30)]))
     bare = dx.annotations(rows[["item", "annotator", "label"]], kind="nominal")
-    one, other = (versions(each, 1).annotations["label_code"] for each in (ann, bare))
-    np.testing.assert_array_equal(one, other)
+    first, second = (versions(each, 1).annotations["label_code"] for each in (ann, bare))
+    np.testing.assert_array_equal(first, second)
 
 
 def test_intervals_of_ratios_contain_that_by_all_annotators():
@@ -257,11 +267,11 @@ def test_intervals_of_ratios_contain_that_by_all_annotators():
         pred = dx.predictions({"item": np.arange(n_items), "system": ["s"] * n_items,
                                "label": answer[some]}, kind="nominal")  # fmt: skip
         before = dx.bayesian_bootstrap("discrepancy_ratio", ann, pred, draws=400, random_seed=seed)
-        found = versions(ann, seed)
+        by_version = versions(ann, seed)
         sums = statistics.get("discrepancy_ratio").sums(
-            found.annotations, found.predictions(ann, pred)
+            by_version.annotations, by_version.predictions(ann, pred)
         )
-        for k, draws in enumerate((before, by_others(before, found, sums, seed))):
+        for k, draws in enumerate((before, by_others(before, by_version, sums, seed))):
             low, high = np.quantile(draws["discrepancy_ratio"], [0.055, 0.945])
             held[k] += low <= true <= high
     assert held[0] / 40 <= 0.75
@@ -291,7 +301,7 @@ def test_two_halves_of_real_annotators_agree_as_far_as_intervals_say(shared, nam
         both = set.intersection(*(
             set(half["item"].value_counts().loc[lambda n: n > 1].index) for half in halves
         ))  # fmt: skip
-        found = []
+        result = []
         for half in halves:
             ann = dx.annotations(half[half["item"].isin(both)], kind="nominal")
             human, _ = agreements(votes_of(ann, None), 500, rng, new_items=False)
@@ -300,9 +310,9 @@ def test_two_halves_of_real_annotators_agree_as_far_as_intervals_say(shared, nam
                 dx.bayesian_bootstrap(name_, ann, draws=500, random_seed=seed),
                 spread_of(without, name_), without.n_groups - 1, seed,
             )  # fmt: skip
-            found.append((human, alpha.to_numpy()))
+            result.append((human, alpha.to_numpy()))
         apart.append([
             (a.mean() - b.mean()) / np.sqrt(a.var() + b.var())
-            for a, b in zip(*found, strict=True)
+            for a, b in zip(*result, strict=True)
         ])  # fmt: skip
     assert (np.sqrt(np.mean(np.square(apart), axis=0)) < 1.3).all()

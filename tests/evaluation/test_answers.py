@@ -28,8 +28,8 @@ RUN = {"draws": 200, "random_seed": 1, "progressbar": False}
 
 
 def headline(result):
-    found = verdict.lead(result, evidence.numbers(result))
-    return sentences("headline", verdict.headline(result, found))
+    actual = verdict.lead(result, evidence.numbers(result))
+    return sentences("headline", verdict.headline(result, actual))
 
 
 @pytest.fixture
@@ -123,10 +123,10 @@ def test_deviations_are_the_jackknife():
     pred = dx.predictions({"item": [0, 1, 2], "system": ["s"] * 3, "label": [0, 1, 0]},
                           kind="nominal")  # fmt: skip
     votes = votes_of(ann, pred)
-    found = deviations(votes)
+    actual = deviations(votes)
 
     def of_item(labels, answer):
-        right = np.mean([one == answer for one in labels])
+        right = np.mean([label == answer for label in labels])
         return np.array([right, np.mean([a == b for a, b in permutations(labels, 2)])])
 
     for i, m in enumerate(size):
@@ -134,7 +134,7 @@ def test_deviations_are_the_jackknife():
         whole = of_item(mine, [0, 1, 0][i])
         without = [of_item(mine[:j] + mine[j + 1 :], [0, 1, 0][i]) for j in range(m)]
         variance = (m - 1) / m * ((np.array(without) - np.mean(without, axis=0)) ** 2).sum(axis=0)
-        own = found[votes.item == i] * size.sum() / m
+        own = actual[votes.item == i] * size.sum() / m
         np.testing.assert_allclose((own**2).sum(axis=0), variance, atol=1e-12)
         np.testing.assert_allclose(votes.of_pairs()[i], whole[1])
 
@@ -261,17 +261,17 @@ def test_systems_and_scopes_go_by_name(ann, pred):
     turned = draws.isel(reliability=0, drop=True, draw=slice(3)).sel(system=["s", "r"]) + 1
     groups["accuracy"] = turned.to_dataset(name="estimated_accuracy")
     for new, scope in enumerate(scopes["scope"]):
-        found = with_answers(
+        actual = with_answers(
             groups, "truth", new_items=bool(new), random_seed=1, reference=2.0, shape=(1, 1),
             truth_model="dawid_skene",
         )["answers"]  # fmt: skip
-        assert found.attrs["scope"] == scope
+        assert actual.attrs["scope"] == scope
         panel = draws.sel(reliability=2.0, scope=scope).isel(draw=[0, 2, 5])
         for s in ("r", "s"):
-            one, want = found["panel_agreement"].sel(system=s), panel.sel(system=s)
+            one, want = actual["panel_agreement"].sel(system=s), panel.sel(system=s)
             np.testing.assert_array_equal(one, want)
             want = turned.sel(scope=scope, system=s)
-            np.testing.assert_array_equal(found["accuracy"].sel(system=s), want)
+            np.testing.assert_array_equal(actual["accuracy"].sel(system=s), want)
 
 
 @pytest.mark.long
@@ -314,17 +314,17 @@ def test_without_a_fit_of_the_truth_there_is_no_accuracy_and_the_panel_leads(ann
     assert "accuracy" not in answers
     assert answers.attrs["question"] == "panel"
     assert "most of a large panel" in answers.attrs["in_words"]
-    said = (
+    text = (
         "Accuracy against the one true label could not be estimated (not asked for): agreement "
         "with a large panel leads."
     )
-    assert headline(result)[-1] == said
-    assert any(said in str(part) for part in results(result))
+    assert headline(result)[-1] == text
+    assert any(text in str(part) for part in results(result))
     of_new = dx.evaluate(ann, pred, new_items=True, **RUN, **LEAN)["answers"].to_dataset()
-    for found, scope in ((answers, "these items"), (of_new, "new items")):
+    for actual, scope in ((answers, "these items"), (of_new, "new items")):
         want = metrics.sel(reliability=1.0, scope=scope, drop=True)
-        np.testing.assert_array_equal(found["panel_agreement"], want)
-        assert found.attrs["scope"] == scope
+        np.testing.assert_array_equal(actual["panel_agreement"], want)
+        assert actual.attrs["scope"] == scope
     assert (of_new.std(SAMPLE) > 0).all()
     alone = dx.evaluate(ann, chains=2, **RUN, **LEAN)["answers"].to_dataset()
     assert list(alone.data_vars) == ["human_agreement"]
@@ -345,13 +345,13 @@ def test_the_question_follows_from_what_is_known():
 def test_the_page_says_all_three_of_the_leading_system():
     study = dx.simulate.confusion_study(80, 4, 3, system_accuracy=[0.9, 0.6], random_seed=1)
     result = dx.evaluate(study.annotations, study.predictions, **RUN, **LEAN)
-    (said,) = sentences("answers", opening.answers(result, "system A"))
+    (text,) = sentences("answers", opening.answers(result, "system A"))
     answers = result["answers"].to_dataset().sel(system="system A")
     low, high = answers["panel_agreement"].quantile([0.055, 0.945]).to_numpy()
     for value in (answers["annotator_agreement"].mean(), answers["human_agreement"].mean()):
-        assert f"on {share(float(value))}" in said
-    assert f"({share(low)} to {share(high)})" in said
-    assert "one true label" not in said
+        assert f"on {share(float(value))}" in text
+    assert f"({share(low)} to {share(high)})" in text
+    assert "one true label" not in text
     alone = dx.evaluate(study.annotations, **RUN, **LEAN)
     assert opening.answers(alone, "system A") == {}
 
@@ -378,8 +378,8 @@ def test_agreement_by_items_is_said_where_labels_are_many_on_some():
     ann = dx.annotations({"item": item, "annotator": annotator, "label": label})
     pred = dx.predictions({"item": range(100), "system": ["m"] * 100, "label": ["x"] * 100})
     result = dx.evaluate(ann, pred, **RUN, **LEAN)
-    (said,) = sentences("answers", opening.answers(result, "m"))
-    assert "on .79 of these items (.95 if each item, not each label, counts once; ann" in said
+    (text,) = sentences("answers", opening.answers(result, "m"))
+    assert "on .79 of these items (.95 if each item, not each label, counts once; ann" in text
     even = dx.annotations({"item": item[:270], "annotator": annotator[:270], "label": label[:270]})
     result = dx.evaluate(even, pred.isel(item=slice(90)), **RUN, **LEAN)
     assert opening.answers(result, "m")["by_items"] is None

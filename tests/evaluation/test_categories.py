@@ -31,10 +31,10 @@ def test_labels_that_are_numbers_may_be_spelled_as_text():
 
 def test_plausibilities_are_sums(rankings):
     theta = dx.models.inverse_rank.fit(rankings[0], draws=20, random_seed=1)["posterior"]
-    found = categories(RISK, rankings[0], None).plausibility(theta["plausibility"])
-    assert found["label"].to_numpy().tolist() == ["low", "high", "medium"]
+    actual = categories(RISK, rankings[0], None).plausibility(theta["plausibility"])
+    assert actual["label"].to_numpy().tolist() == ["low", "high", "medium"]
     expected = dx.group_labels(theta["plausibility"], RISK)
-    xr.testing.assert_allclose(found.sel(label=["high", "low", "medium"]), expected)
+    xr.testing.assert_allclose(actual.sel(label=["high", "low", "medium"]), expected)
 
 
 def test_bad_categories_are_refused(rankings):
@@ -67,8 +67,8 @@ def test_what_a_system_puts_first_needs_a_category_too(rankings):
         categories(RISK, rankings[0], pred)
     which = categories(RISK | {"zoster": "benign"}, rankings[0], pred)
     theta = dx.models.inverse_rank.fit(rankings[0], draws=20, random_seed=1)
-    found = which.plausibility(theta["posterior"]["plausibility"])
-    assert (found.sel(label="benign") == 0).all()
+    result = which.plausibility(theta["posterior"]["plausibility"])
+    assert (result.sel(label="benign") == 0).all()
 
 
 @pytest.mark.parametrize("on_missing", ["raise", "drop"])
@@ -88,10 +88,10 @@ def test_a_shared_first_place_counts_by_chance(on_missing):
     lists = which.predictions(pred)
     if on_missing == "drop":
         theta = theta.sel(item=[2])
-    found = accuracy(theta, lists, None, on_missing).sel(system=["s", "t"]).to_numpy().ravel()
+    actual = accuracy(theta, lists, None, on_missing).sel(system=["s", "t"]).to_numpy().ravel()
     expected = [1.0, 0.5] if on_missing == "drop" else [(2 / 3 + 1) / 2, (0 + 1 / 2) / 2]
-    np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(actual, expected)
     weights = xr.DataArray([1.0, 3.0], dims="item", coords={"item": [1, 2]})
     if on_missing == "raise":
-        found = accuracy(theta, lists, weights, on_missing).to_numpy().ravel()
-        np.testing.assert_allclose(found, [(2 / 3 + 3) / 4, 1.5 / 4])
+        actual = accuracy(theta, lists, weights, on_missing).to_numpy().ravel()
+        np.testing.assert_allclose(actual, [(2 / 3 + 3) / 4, 1.5 / 4])

@@ -66,9 +66,9 @@ def test_the_family_follows_the_labels(annotations, family):
     ],
 )
 def test_what_has_no_components_says_why(annotations, reason, told):
-    found = plan(annotations(), None, "auto", None)
-    assert reason in found.text
-    assert found.noted == told
+    result = plan(annotations(), None, "auto", None)
+    assert reason in result.text
+    assert result.noted == told
 
 
 def test_a_family_that_is_asked_for_is_taken():
@@ -94,17 +94,17 @@ def test_annotators_whom_nobody_knows_again_are_anonymous():
     ann = grades(5, kind="ordinal")
     n = ann.sizes["annotation"]
     alone = ann.drop_dims("annotator").assign(annotator_code=("annotation", np.arange(n)))
-    found = plan(alone.assign_coords(annotator=np.arange(n)), None, "auto", None)
-    assert found.anonymous
-    assert "No annotator labelled two items" in found.remarks[0]
+    result = plan(alone.assign_coords(annotator=np.arange(n)), None, "auto", None)
+    assert result.anonymous
+    assert "No annotator labelled two items" in result.remarks[0]
 
 
 def test_pools_are_compared_unless_there_are_too_many():
     names = tuple("abcdefghi")
     assert plan(study(pools=names[:8]), None, "auto", "a").pools
-    found = plan(study(pools=names), None, "auto", None)
-    assert not found.pools
-    assert "There are 9 pools, too many" in found.remarks[0]
+    result = plan(study(pools=names), None, "auto", None)
+    assert not result.pools
+    assert "There are 9 pools, too many" in result.remarks[0]
 
 
 def two_pools(items, annotators):
@@ -120,9 +120,9 @@ def two_pools(items, annotators):
 
 
 def test_people_in_two_pools_are_noted():
-    found = plan(two_pools([range(8), range(8, 16)], ["ab", "bc"]), None, "auto", None)
-    assert found.shared
-    assert "1 annotator in several pools" in found.remarks[0]
+    result = plan(two_pools([range(8), range(8, 16)], ["ab", "bc"]), None, "auto", None)
+    assert result.shared
+    assert "1 annotator in several pools" in result.remarks[0]
 
 
 def test_items_that_pools_share_are_counted():
@@ -139,15 +139,15 @@ def test_a_typical_item_is_that_of_its_pool():
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
 def test_draws_are_those_of_the_metrics(family):
     fit = crossed_effects(family)
-    found = component_draws(fit, xr.DataArray(3.0))
+    result = component_draws(fit, xr.DataArray(3.0))
     for scale in ("latent", "observed"):
-        one = found.sel(scale=scale)
+        one = result.sel(scale=scale)
         np.testing.assert_allclose(one["icc"], dx.icc(fit, scale=scale))
         np.testing.assert_allclose(one["annotator_icc"], dx.annotator_icc(fit, scale=scale))
     np.testing.assert_allclose(
-        found["mean_reliability"], dx.spearman_brown(dx.icc(fit, scale="observed"), 3)
+        result["mean_reliability"], dx.spearman_brown(dx.icc(fit, scale="observed"), 3)
     )
-    shares = found.sel(scale="latent")
+    shares = result.sel(scale="latent")
     total = shares["icc"] + shares["annotator_icc"] + shares["residual_share"]
     np.testing.assert_allclose(total, 1.0)
 
@@ -157,34 +157,34 @@ def test_draws_are_those_of_the_metrics(family):
 def test_draws_of_pools_and_what_a_reference_adds(family):
     fit = cross_replication(family)
     n_labels = xr.DataArray([1.0, 2.0, 3.0], {"pool": list("abc")}, ["pool"])
-    found = component_draws(fit, n_labels, "b").sel(scale="observed")
-    np.testing.assert_allclose(found["xcc"], dx.xcc(fit, scale="observed"))
+    result = component_draws(fit, n_labels, "b").sel(scale="observed")
+    np.testing.assert_allclose(result["xcc"], dx.xcc(fit, scale="observed"))
     np.testing.assert_allclose(
-        found["normalized_xcc"], dx.normalized_xcc(fit, scale="observed"), rtol=1e-10
+        result["normalized_xcc"], dx.normalized_xcc(fit, scale="observed"), rtol=1e-10
     )
     close = dx.normalized_xcc(fit, scale="observed", reference="b")
-    gap = found["normalized_xcc_difference"].sel(pool="a", pool_="c")
+    gap = result["normalized_xcc_difference"].sel(pool="a", pool_="c")
     np.testing.assert_allclose(gap, close.sel(pool="a") - close.sel(pool="c"))
-    more = found["icc_difference"].sel(pool="c")
+    more = result["icc_difference"].sel(pool="c")
     icc = dx.icc(fit, scale="observed")
     np.testing.assert_allclose(more, icc.sel(pool="c") - icc.sel(pool="b"))
-    assert found["icc_difference"].sel(pool="b").isnull().all()
-    assert found["normalized_xcc_difference"].sel(pool_="b").isnull().all()
+    assert result["icc_difference"].sel(pool="b").isnull().all()
+    assert result["normalized_xcc_difference"].sel(pool_="b").isnull().all()
     assert "xcc_difference" not in component_draws(fit, n_labels)
 
 
 @pytest.mark.long
 def test_an_evaluation_has_the_group_and_can_be_asked_again():
     result = dx.evaluate(study(), threshold=0.0, **QUIET)
-    found = result["components"]
-    assert found["icc"].dims == ("chain", "draw", "scale")
-    assert found.sizes["draw"] == 1000
-    np.testing.assert_allclose(dx.icc(found), found["icc"].sel(scale="latent"), rtol=1e-12)
-    assert float(dx.annotators_needed(dx.icc(found), 0.8).median()) >= 1
-    assert "item_effect" not in found["posterior"]
+    actual = result["components"]
+    assert actual["icc"].dims == ("chain", "draw", "scale")
+    assert actual.sizes["draw"] == 1000
+    np.testing.assert_allclose(dx.icc(actual), actual["icc"].sel(scale="latent"), rtol=1e-12)
+    assert float(dx.annotators_needed(dx.icc(actual), 0.8).median()) >= 1
+    assert "item_effect" not in actual["posterior"]
     assert result.attrs["components"] == "gaussian"
     again = dx.evaluate(study(), threshold=0.0, **QUIET)
-    xr.testing.assert_identical(again["components"].to_dataset(), found.to_dataset())
+    xr.testing.assert_identical(again["components"].to_dataset(), actual.to_dataset())
 
 
 @pytest.fixture
@@ -197,10 +197,10 @@ def of_pools(evaluated):
 @pytest.mark.long
 def test_pools_go_through_cross_replication_with_what_was_observed_beside(of_pools):
     ann, result = of_pools
-    found, beside = result["components"], result["pools"]
-    assert found.attrs["model"] == "cross_replication"
-    assert found.attrs["reference"] == "old"
-    assert float(found["n_items_shared"].sel(pool="old", pool_="new")) == 30
+    actual, beside = result["components"], result["pools"]
+    assert actual.attrs["model"] == "cross_replication"
+    assert actual.attrs["reference"] == "old"
+    assert float(actual["n_items_shared"].sel(pool="old", pool_="new")) == 30
     np.testing.assert_allclose(
         beside["observed_cross_kappa"].sel(pool="old", pool_="new"), dx.cross_kappa(ann)
     )
@@ -217,16 +217,16 @@ def test_pools_go_through_cross_replication_with_what_was_observed_beside(of_poo
 def test_every_pool_and_every_pair_has_its_own_agreement():
     ann = study("bernoulli", pools=("a", "b", "c"))
     settings = Settings(20, 1, None, 0.1, "raise", 1, progressbar=False)
-    found = components.pool_agreement(ann, settings)
+    result = components.pool_agreement(ann, settings)
     names = ann["pool"].to_numpy().tolist()
     for place, name in enumerate(names):
         part = ann.isel(annotation=ann["pool_code"].to_numpy() == place)
-        observed = found["observed_krippendorff_alpha"].sel(pool=name).item()
+        observed = result["observed_krippendorff_alpha"].sel(pool=name).item()
         assert observed == pytest.approx(dx.krippendorff_alpha(part).item())
     for p, q in permutations(names, 2):
         for statistic in ("cross_kappa", "normalized_cross_kappa"):
             direct = dx.cross_kappa(ann, pools=(p, q), normalized="norm" in statistic).item()
-            observed = found[f"observed_{statistic}"].sel(pool=p, pool_=q).item()
+            observed = result[f"observed_{statistic}"].sel(pool=p, pool_=q).item()
             assert observed == pytest.approx(direct), (p, q)
 
 

@@ -63,14 +63,14 @@ def test_agreement_of_simulated_pools():
          "label": np.concatenate([x.ravel() for x in said]), "pool": np.repeat(pools, 240)},
         pool="pool", kind="nominal",
     )  # fmt: skip
-    found = pool_agreement(ann, Settings(100, 1, None, 0.1, "raise"))
+    actual = pool_agreement(ann, Settings(100, 1, None, 0.1, "raise"))
     alphas = [krippendorff.alpha(x.T, level_of_measurement="nominal") for x in said]
-    alpha = found["observed_krippendorff_alpha"].sel(pool=list(pools))
+    alpha = actual["observed_krippendorff_alpha"].sel(pool=list(pools))
     np.testing.assert_allclose(alpha, alphas, atol=1e-10)
     observed = np.mean(said[0][:, :, None] != said[1][:, None])
     expected = np.mean(said[0].ravel()[:, None] != said[1].ravel())
     kappa = (1 - observed / expected) / np.sqrt(alphas[0] * alphas[1])
-    between = found["observed_normalized_cross_kappa"].sel(pool="g1", pool_="g2")
+    between = actual["observed_normalized_cross_kappa"].sel(pool="g1", pool_="g2")
     assert float(between) == pytest.approx(kappa, abs=1e-10)
 
 
@@ -78,8 +78,8 @@ def test_published_agreement_of_pools(shared):
     """Two annotation paradigms: figures of the folder's README, computed by other packages."""
     frame = pd.read_csv(shared / "annotation_paradigms" / "ratings.csv.gz")
     ann = dx.annotations(frame, pool="group")
-    found = pool_agreement(ann, Settings(100, 1, None, 0.1, "raise"))
-    alpha = found["observed_krippendorff_alpha"].sel(pool=["g1", "g2", "g3"])
+    result = pool_agreement(ann, Settings(100, 1, None, 0.1, "raise"))
+    alpha = result["observed_krippendorff_alpha"].sel(pool=["g1", "g2", "g3"])
     np.testing.assert_allclose(alpha, [0.1978, 0.7781, 0.1478], atol=5e-5)
-    between = found["observed_normalized_cross_kappa"].sel(pool="g1", pool_=["g2", "g3"])
+    between = result["observed_normalized_cross_kappa"].sel(pool="g1", pool_=["g2", "g3"])
     np.testing.assert_allclose(between, [0.5696, 1.0512], atol=5e-5)

@@ -42,8 +42,8 @@ def test_the_metric_is_that_of_the_fit_with_bootstrap_weights_for_new_items(vote
     )
     for scope, weights in (("these items", None), ("new items", "bayesian-bootstrap")):
         direct = dx.top_k_accuracy(fit, pred, insight="learned", weights=weights, random_seed=1)
-        found = result["metrics"]["top_1_accuracy"].sel(reliability=2.0, scope=scope)
-        np.testing.assert_allclose(found, direct, rtol=1e-12)
+        actual = result["metrics"]["top_1_accuracy"].sel(reliability=2.0, scope=scope)
+        np.testing.assert_allclose(actual, direct, rtol=1e-12)
 
 
 def test_bad_input_is_refused_before_anything_is_fitted(votes, monkeypatch):
@@ -269,9 +269,9 @@ def test_a_tie_counts_in_parts_however_labels_are_named():
         who = [k for labels in given.values() for k in range(len(labels))]
         ann = dx.annotations({"item": item, "annotator": who, "label": label}, labels=sorted(names))
         pred = dx.predictions({"item": [0, 1, 2, 3], "system": ["s"] * 4, "label": [new["a"]] * 4})
-        found = runs.score_point(shares(ann), pred, "raise")["naive_top_1_accuracy"].item()
-        assert found == pytest.approx((1 / 2 + 1 / 2 + 0 + 1 / 3) / 4)
-        assert found == pytest.approx(dx.majority_vote_accuracy(ann, pred).item())
+        result = runs.score_point(shares(ann), pred, "raise")["naive_top_1_accuracy"].item()
+        assert result == pytest.approx((1 / 2 + 1 / 2 + 0 + 1 / 3) / 4)
+        assert result == pytest.approx(dx.majority_vote_accuracy(ann, pred).item())
 
 
 def test_the_naive_value_leaves_out_items_without_annotations():
@@ -281,8 +281,8 @@ def test_the_naive_value_leaves_out_items_without_annotations():
     assert run(labels, pred)["statistics"]["naive_top_1_accuracy"].item() == 1
     scores = dx.from_matrix([[1.5, 2.5], [np.nan, np.nan], [-1.0, -2.5]])
     pred = dx.predictions({"item": [0, 1, 2], "system": ["s"] * 3, "label": [0.5, 1.5, 2.5]})
-    found = run(scores, pred, threshold=0, prior=(0, 1, 2, 2))["statistics"]
-    assert found["naive_top_1_accuracy"].item() == 0.5
+    run_result = run(scores, pred, threshold=0, prior=(0, 1, 2, 2))["statistics"]
+    assert run_result["naive_top_1_accuracy"].item() == 0.5
 
 
 @pytest.mark.long
@@ -348,7 +348,7 @@ def test_chains_that_are_too_short_are_warned_of_once_with_their_reliabilities(
     monkeypatch.setattr("dissensus.sampling.convergence.ESS", 1e9)
     with pytest.warns(dx.ConvergenceWarning, match="not run long enough") as caught:
         result = run(*rankings, draws=100, reliability=(1, 3))
-    of_prior, text = (str(one.message) for one in caught)
+    of_prior, text = (str(record.message) for record in caught)
     assert "for 9 of 9 parameters ('concentration', 'label_weight[" in of_prior
     assert text.startswith("plackett_luce: the chains have not run long enough for some of 2 items")
     assert "(2 at reliability 1, 2 at reliability 3): as few as " in text
@@ -360,7 +360,7 @@ def test_short_chains_of_a_learned_prior_are_not_said_to_be_of_items(votes, monk
     monkeypatch.setattr("dissensus.sampling.convergence.ESS", 1e9)
     with pytest.warns(dx.ConvergenceWarning, match="not run long enough") as caught:
         run(*votes, draws=100, reliability=(1, 3))
-    (text,) = (str(one.message) for one in caught if "dirichlet" in str(one.message))
+    (text,) = (str(record.message) for record in caught if "dirichlet" in str(record.message))
     assert "enough for 5 parameters of the learned prior: as few as " in text
     assert "Do not trust this model's intervals; ask for more draws (draws=400)." in text
 
@@ -372,9 +372,9 @@ def test_every_posterior_but_the_reference_is_dropped_before_the_next(rankings, 
 
     def fit(self, *args, **options):
         alive.append(sum(one() is not None for one in fits))
-        found = original(self, *args, **options)
-        fits.append(weakref.ref(found))
-        return found
+        result = original(self, *args, **options)
+        fits.append(weakref.ref(result))
+        return result
 
     monkeypatch.setattr(Recipe, "fit", fit)
     monkeypatch.setattr(runs, "_LARGE", 0)
@@ -385,22 +385,22 @@ def test_every_posterior_but_the_reference_is_dropped_before_the_next(rankings, 
 
 @pytest.mark.long
 def test_categories_of_labels(of_rankings):
-    result, found = of_rankings, of_rankings["categories"]
+    result, actual = of_rankings, of_rankings["categories"]
     theta = result["posterior"]["plausibility"]
-    assert found["label"].to_numpy().tolist() == ["low", "high", "medium"]
+    assert actual["label"].to_numpy().tolist() == ["low", "high", "medium"]
     expected = dx.group_labels(theta, RISK).sel(label=["low", "high", "medium"])
-    np.testing.assert_allclose(found["plausibility"], expected)
-    certainty = dx.annotation_certainty(found["plausibility"])
-    np.testing.assert_allclose(found["annotation_certainty"].sel(reliability=1), certainty)
+    np.testing.assert_allclose(actual["plausibility"], expected)
+    certainty = dx.annotation_certainty(actual["plausibility"])
+    np.testing.assert_allclose(actual["annotation_certainty"].sel(reliability=1), certainty)
     # System s puts a and d first: low, high. System t puts c and e first: low, medium.
     leads = expected.to_numpy().argmax(axis=-1)
     right = (leads[..., None] == np.array([[0, 0], [1, 2]])).mean(axis=2)
-    accuracy = found["top_1_accuracy"].sel(reliability=1, scope="these items")
+    accuracy = actual["top_1_accuracy"].sel(reliability=1, scope="these items")
     np.testing.assert_allclose(accuracy.sel(system=["s", "t"]), right)
     # The point estimate leads with a, a low risk, and with d, a high one.
-    np.testing.assert_allclose(found["naive_top_1_accuracy"].sel(system=["s", "t"]), [1, 0.5])
+    np.testing.assert_allclose(actual["naive_top_1_accuracy"].sel(system=["s", "t"]), [1, 0.5])
     beside = result["companion/categories"]
-    assert beside["top_1_accuracy"].dims == found["top_1_accuracy"].dims
+    assert beside["top_1_accuracy"].dims == actual["top_1_accuracy"].dims
     assert "plausibility" not in beside
 
 
@@ -446,8 +446,8 @@ def test_new_items_are_new_clusters_where_the_annotations_name_them():
     for cluster in (None, "doc"):
         ann = dx.annotations(table, cluster=cluster, kind="nominal")
         result = run(ann, pred, reliability=(50,), prior_count=0.01, **LEAN)
-        found = result["metrics"]["top_1_accuracy"]
-        sd[cluster] = float(found.sel(scope="new items").std())
+        actual = result["metrics"]["top_1_accuracy"]
+        sd[cluster] = float(actual.sel(scope="new items").std())
     assert 1.6 < sd["doc"] / sd[None] < 2.4
 
 
@@ -484,5 +484,5 @@ def test_probabilities_that_do_not_add_up_are_named():
     with pytest.warns(
         dx.DissensusWarning, match=r"of 1 of 30 .* \(item 7, system 'm': the sum is 1.5"
     ):
-        found = run(ann, read(given))
-    assert "log_score" not in found["metrics"]
+        run_result = run(ann, read(given))
+    assert "log_score" not in run_result["metrics"]

@@ -18,8 +18,8 @@ RUN = {"draws": 20, "random_seed": 1, "progressbar": False, **LEAN}
 
 @pytest.fixture(scope="module")
 def study():
-    found = dx.simulate.confusion_study(40, 4, 3, random_seed=1)
-    return found.annotations, found.predictions
+    result = dx.simulate.confusion_study(40, 4, 3, random_seed=1)
+    return result.annotations, result.predictions
 
 
 def rankings():
@@ -36,14 +36,14 @@ def rankings():
     return dx.from_rankings(lists, labels=names), dx.predictions(table, rank="rank")
 
 
-def assert_same(found, whole):
+def assert_same(actual, whole):
     """The same but for rounding, draws of items (means are kept), and their replicates."""
     without = [group for group in whole.children if group == "agreement_check"]
     whole = whole.drop_nodes(without)
-    assert set(found.children) == set(whole.children)
-    assert not any(v.chunks for node in found.subtree for v in node.variables.values())
+    assert set(actual.children) == set(whole.children)
+    assert not any(v.chunks for node in actual.subtree for v in node.variables.values())
     posterior = whole["posterior"].to_dataset()
-    kept = found["posterior"].to_dataset()
+    kept = actual["posterior"].to_dataset()
     mean = posterior["plausibility"].mean(("chain", "draw"))
     xr.testing.assert_allclose(kept["plausibility_mean"].drop_vars(kept.coords),
                                mean.rename("plausibility_mean").drop_vars(mean.coords))  # fmt: skip
@@ -51,15 +51,15 @@ def assert_same(found, whole):
         # Ranks, of which diagnostics are made, tell draws apart that differ by rounding alone.
         if node.name in {"posterior", "companion", "diagnostics"}:
             continue
-        one, other = found[node.path].to_dataset(), node.to_dataset()
+        first, second = actual[node.path].to_dataset(), node.to_dataset()
         if node.name == "convergence":  # not which items are the worst
-            other = other[list(one.data_vars)]
+            second = second[list(first.data_vars)]
         if node.name == "categories":
-            other = other.drop_vars("plausibility")
-            one = one.drop_vars("plausibility_mean")
-        assert set(one.data_vars) == set(other.data_vars)
-        for name in one.data_vars:
-            xr.testing.assert_allclose(one[name].variable, other[name].variable)
+            second = second.drop_vars("plausibility")
+            first = first.drop_vars("plausibility_mean")
+        assert set(first.data_vars) == set(second.data_vars)
+        for name in first.data_vars:
+            xr.testing.assert_allclose(first[name].variable, second[name].variable)
 
 
 @pytest.mark.unit(0, long=1)
@@ -123,9 +123,11 @@ def test_is_shown_reported_and_made_again(study, tmp_path):
     from dissensus.evaluation import rerun
 
     ann, pred = study
-    found = dx.evaluate(ann, pred, chunks=9, **RUN)
-    assert len(dx.summary(found)) == 5 * 2 * pred.sizes["system"]  # reliabilities, scopes, systems
-    write_evaluation(found, tmp_path / "out")
+    evaluation = dx.evaluate(ann, pred, chunks=9, **RUN)
+    assert (
+        len(dx.summary(evaluation)) == 5 * 2 * pred.sizes["system"]
+    )  # reliabilities, scopes, systems
+    write_evaluation(evaluation, tmp_path / "out")
     assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
     again = rerun.rerun(rerun.stored(tmp_path / "out" / "evaluation.nc"), progressbar=False)
     assert not again.differences

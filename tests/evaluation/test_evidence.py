@@ -131,10 +131,10 @@ def test_rows_of_a_ground_truth_say_each_number_once():
 
 
 def test_where_no_number_will_do_there_is_no_mean():
-    found = whole(xr.DataArray([[3.0, 5.0, 5.0, 5.0, np.inf]], dims=("chain", "draw")))
-    assert (found["lower"], found["median"], found["upper"]) == (3, 5, np.inf)
-    assert np.isnan(found["mean"])
-    assert np.isnan(found["sd"])
+    actual = whole(xr.DataArray([[3.0, 5.0, 5.0, 5.0, np.inf]], dims=("chain", "draw")))
+    assert (actual["lower"], actual["median"], actual["upper"]) == (3, 5, np.inf)
+    assert np.isnan(actual["mean"])
+    assert np.isnan(actual["sd"])
     assert whole(xr.DataArray([[3.0, 5.0]], dims=("chain", "draw")))["mean"] == pytest.approx(4)
 
 
@@ -165,12 +165,12 @@ def _statistic(tree, row):
 def _component(tree, row):
     draws = tree["components" if row.by == "model" else "pools"][row.quantity]
     at = {dim: getattr(row, dim) for dim in ("scale", "pool", "pool_") if dim in draws.dims}
-    found = {"undefined": 0.0}
+    result = {"undefined": 0.0}
     if row.quantity.endswith("_difference"):
-        found["probability_positive"] = (draws.sel(at) > 0).mean()
+        result["probability_positive"] = (draws.sel(at) > 0).mean()
     if row.by == "bootstrap":
-        found["observed"] = tree["pools"][f"observed_{row.quantity}"].sel(at)
-    return draws.sel(at), found
+        result["observed"] = tree["pools"][f"observed_{row.quantity}"].sel(at)
+    return draws.sel(at), result
 
 
 def _accuracy(tree, row):

@@ -19,24 +19,26 @@ def judged(annotations, **options):
 
 
 def test_draws_of_annotators_are_those_of_the_model_of_one_true_label():
-    found = kept()["weighted_reliability"].to_dataset()
+    result = kept()["weighted_reliability"].to_dataset()
     people = kept()["accuracy"].to_dataset()
-    assert found.attrs["accuracy"] == kept().attrs["ground_truth"] == "symmetric_confusion"
+    assert result.attrs["accuracy"] == kept().attrs["ground_truth"] == "symmetric_confusion"
     np.testing.assert_allclose(
-        found["label_accuracy"], people["annotator_accuracy"].mean("annotator"), atol=1e-9
+        result["label_accuracy"], people["annotator_accuracy"].mean("annotator"), atol=1e-9
     )  # as all of them labelled all items
-    assert all(found[name].shape[:2] == (4, 500) for name in found.data_vars)
+    assert all(result[name].shape[:2] == (4, 500) for name in result.data_vars)
 
 
 def test_the_majority_is_as_often_right_as_the_fit_says():
-    found = kept()["weighted_reliability"].to_dataset()
+    result = kept()["weighted_reliability"].to_dataset()
     people = kept()["accuracy"].to_dataset()
-    np.testing.assert_array_equal(found["truth_accuracy"], people["majority_correct"])
-    alone = dx.annotators_for_truth(found["label_accuracy"], n_labels=found.attrs["n_labels"])
-    needed, enough = (found[name].to_numpy() for name in ("annotators_for_truth", "truth_accuracy"))
-    enough = enough >= found.attrs["target"]
+    np.testing.assert_array_equal(result["truth_accuracy"], people["majority_correct"])
+    alone = dx.annotators_for_truth(result["label_accuracy"], n_labels=result.attrs["n_labels"])
+    needed, enough = (
+        result[name].to_numpy() for name in ("annotators_for_truth", "truth_accuracy")
+    )
+    enough = enough >= result.attrs["target"]
     assert (needed[~enough] >= alone.to_numpy()[~enough]).all()
-    assert (needed[enough] <= found.attrs["n_annotators"]).all()
+    assert (needed[enough] <= result.attrs["n_annotators"]).all()
     limit = 1 / people["error_correlation"].to_numpy()
     finite = (alone.to_numpy() < limit) | (alone.to_numpy() == 1) | enough
     np.testing.assert_array_equal(np.isfinite(needed), finite)
@@ -49,8 +51,8 @@ def test_the_majority_is_as_good_as_in_the_study_it_was_made_with():
     vote = dx.majority_vote_accuracy(ann, _answers(truth["truth_label"]))
     # Errors are independent there, which labels cannot tell: it has to be said.
     options = {"truth_model": "symmetric_confusion", "error_correlation": 0.01}
-    found = dx.evaluate(ann, **options, **OPTIONS)["weighted_reliability"]["truth_accuracy"]
-    low, high = found.quantile([0.01, 0.99]).to_numpy()
+    evaluation = dx.evaluate(ann, **options, **OPTIONS)["weighted_reliability"]["truth_accuracy"]
+    low, high = evaluation.quantile([0.01, 0.99]).to_numpy()
     assert low < float(vote[0]) < high
 
 
@@ -61,32 +63,32 @@ def _answers(labels):
 
 def test_a_number_gives_what_the_nomograms_give():
     ann = dx.from_matrix([["a", "a", "b"], ["b", "b", None], ["a", "a", "a"]] * 4)
-    found = judged(ann, ground_truth=0.8)
-    assert found.attrs["accuracy"] == "given"
+    result = judged(ann, ground_truth=0.8)
+    assert result.attrs["accuracy"] == "given"
     two, three = dx.majority_accuracy([2, 3], 0.8)
-    np.testing.assert_allclose(found["truth_accuracy"], (two + 2 * three) / 3)
-    np.testing.assert_array_equal(found["annotators_for_truth"], dx.annotators_for_truth(0.8))
+    np.testing.assert_allclose(result["truth_accuracy"], (two + 2 * three) / 3)
+    np.testing.assert_array_equal(result["annotators_for_truth"], dx.annotators_for_truth(0.8))
     np.testing.assert_allclose(
-        found["weighted_reliability"] / found["concordance"], 0.64 / 0.68, rtol=0.2
+        result["weighted_reliability"] / result["concordance"], 0.64 / 0.68, rtol=0.2
     )
     direct = dx.weighted_reliability(ann, accuracy=0.8, errors="uniform")
-    spread = float(found["weighted_reliability"].std())
-    assert abs(float(found["weighted_reliability"].mean() - direct)) < spread / 3
+    spread = float(result["weighted_reliability"].std())
+    assert abs(float(result["weighted_reliability"].mean() - direct)) < spread / 3
 
 
 def test_accuracies_by_name_count_as_often_as_their_labels():
     ann = dx.from_matrix([["a", "a", "b"], ["b", "b", None]] * 6)
-    found = judged(ann, ground_truth={0: 0.9, 1: 0.8, 2: 0.6})
-    np.testing.assert_allclose(found["label_accuracy"], (2 * 0.9 + 2 * 0.8 + 0.6) / 5)
+    result = judged(ann, ground_truth={0: 0.9, 1: 0.8, 2: 0.6})
+    np.testing.assert_allclose(result["label_accuracy"], (2 * 0.9 + 2 * 0.8 + 0.6) / 5)
 
 
 def test_a_majority_is_that_of_those_who_labelled_the_item(monkeypatch):
     """By hand: .95 x .9 + .95 x .1 x .4 + .05 x .9 x .4 = .911; of two, ties at random, .925."""
     ann = dx.from_matrix([["a", "a", "b"], ["b", "b", None]] * 6)
     accuracy = {0: 0.95, 1: 0.9, 2: 0.4}
-    found = judged(ann, ground_truth=accuracy)
-    np.testing.assert_allclose(found["truth_accuracy"], (0.911 + 0.925) / 2)
-    assert found["truth_accuracy"].sizes == found["label_accuracy"].sizes
+    result = judged(ann, ground_truth=accuracy)
+    np.testing.assert_allclose(result["truth_accuracy"], (0.911 + 0.925) / 2)
+    assert result["truth_accuracy"].sizes == result["label_accuracy"].sizes
     monkeypatch.setattr(ground_truth, "_STEPS", 10)  # too many to go through them all
     rough = judged(ann, ground_truth=accuracy)["truth_accuracy"]
     mean = (2 * 0.95 + 2 * 0.9 + 0.4) / 5
@@ -97,17 +99,17 @@ def test_a_majority_is_that_of_those_who_labelled_the_item(monkeypatch):
 def test_without_a_fit_it_is_the_majority_of_the_others():
     ann = study().annotations
     result = dx.evaluate(ann, truth_model=None, **OPTIONS)
-    found = result["weighted_reliability"].to_dataset()
+    actual = result["weighted_reliability"].to_dataset()
     assert result.attrs["ground_truth"] == "majority"
     np.testing.assert_array_equal(
-        found["label_accuracy"], result["agreement"]["leave_one_out_agreement"]
+        actual["label_accuracy"], result["agreement"]["leave_one_out_agreement"]
     )
-    asked = dx.evaluate(
+    requested = dx.evaluate(
         ann, study().predictions, ground_truth="majority", truth_model="symmetric_confusion",
         **OPTIONS,
     )  # fmt: skip
-    assert asked["weighted_reliability"].attrs["accuracy"] == "majority"
-    assert "accuracy" in asked.children
+    assert requested["weighted_reliability"].attrs["accuracy"] == "majority"
+    assert "accuracy" in requested.children
 
 
 def test_confidence_is_in_the_concordance_and_its_absence_is_said():
@@ -124,8 +126,8 @@ def test_confidence_is_in_the_concordance_and_its_absence_is_said():
 def test_many_labels_take_fewer_draws(monkeypatch):
     monkeypatch.setattr(ground_truth, "FEW_LABELS", 10)
     monkeypatch.setattr(ground_truth, "LEAST_DRAWS", 20)
-    found = judged(study().annotations, ground_truth=0.7)
-    assert found.sizes["draw"] == 60
+    result = judged(study().annotations, ground_truth=0.7)
+    assert result.sizes["draw"] == 60
 
 
 @pytest.mark.long
@@ -141,8 +143,8 @@ def test_many_labels_take_fewer_draws(monkeypatch):
     ],
 )
 def test_what_has_no_ground_truth_says_why(annotations, threshold, reason):
-    found = plan(annotations(), "auto", threshold)
-    assert reason in found.text
+    result = plan(annotations(), "auto", threshold)
+    assert reason in result.text
     if "only 4" not in reason:
         with pytest.raises(dx.ArgumentError, match=f"^ground_truth: .*{reason}"):
             plan(annotations(), 0.8, threshold)

@@ -43,17 +43,17 @@ def study():
 
 def parts(tree):
     """Return the contents of each group, and the attributes of the tree, in comparable form."""
-    found = {}
+    result = {}
     for node in tree.subtree:
         group = node.path.strip("/").split("/")[0]
-        content = found.setdefault(group, {})
+        content = result.setdefault(group, {})
         for name, values in node.to_dataset(inherit=False).variables.items():
             array = values.to_numpy()
             array = array.round(9) if array.dtype.kind == "f" else array
             content[f"{node.path}/{name}"] = (values.dims, array.tolist())
         attrs = {name: value for name, value in node.attrs.items() if name not in SETTINGS}
         content[f"{node.path}@"] = attrs
-    return {group: repr(content) for group, content in found.items()}
+    return {group: repr(content) for group, content in result.items()}
 
 
 def changed(before, after):

@@ -71,14 +71,14 @@ def test_a_hash_survives_a_file_and_sees_every_change(votes, rankings, tmp_path,
 
 
 def test_where_one_text_ends_and_the_next_begins_counts():
-    one, two = (xr.Dataset(coords={"item": names}) for names in (["ab", "c"], ["a", "bc"]))
-    assert data_hash(one) != data_hash(two)
+    first, second = (xr.Dataset(coords={"item": names}) for names in (["ab", "c"], ["a", "bc"]))
+    assert data_hash(first) != data_hash(second)
 
 
 def test_times_in_other_units_are_the_same_times():
     days = np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[s]")
-    one, two = (xr.Dataset(coords={"item": days.astype(f"M8[{u}]")}) for u in ("s", "ns"))
-    assert data_hash(one) == data_hash(two)
+    first, second = (xr.Dataset(coords={"item": days.astype(f"M8[{u}]")}) for u in ("s", "ns"))
+    assert data_hash(first) == data_hash(second)
 
 
 @pytest.mark.long

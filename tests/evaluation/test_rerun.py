@@ -93,8 +93,8 @@ def test_lists_with_risks_and_categories_come_out_the_same(rankings, tmp_path):
 @pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
 def test_numbers_that_were_cut_come_out_the_same(scores, tmp_path):
     path = written(tmp_path, *scores, threshold=0.0, components=None)
-    found = _rerun.rerun(_rerun.stored(path), progressbar=False)
-    assert (found.differences, found.versions) == ([], [])
+    result = _rerun.rerun(_rerun.stored(path), progressbar=False)
+    assert (result.differences, result.versions) == ([], [])
     with xr.open_datatree(path, engine="h5netcdf") as tree:
         xr.testing.assert_equal(tree["predictions_given"].to_dataset(), scores[1])
 
@@ -141,8 +141,8 @@ def test_differences_are_named_with_their_size_and_other_versions(votes, of_vote
 def test_every_kind_of_difference_is_seen(votes, evaluated, change, how):
     result = evaluated("votes", *votes, draws=40)
     then = {"posterior/x": change(result["posterior"]["plausibility"].astype("float32")).variable}
-    found = _rerun._difference(then["posterior/x"], result["posterior"]["plausibility"].variable)
-    assert how in found
+    actual = _rerun._difference(then["posterior/x"], result["posterior"]["plausibility"].variable)
+    assert how in actual
 
 
 @pytest.mark.long
@@ -150,12 +150,12 @@ def test_what_is_there_once_only_is_named(evaluated_votes):
     result = evaluated_votes
     more = result.copy(deep=True)
     more["statistics"] = more["statistics"].to_dataset().assign(stray=1.0)
-    found = _rerun.rerun(more, progressbar=False)
-    assert found.differences == [("statistics/stray", "not made this time")]
+    actual = _rerun.rerun(more, progressbar=False)
+    assert actual.differences == [("statistics/stray", "not made this time")]
     less = result.copy(deep=True)
     del less["certainty"]
-    found = _rerun.rerun(less, progressbar=False)
-    assert {one.how for one in found.differences} == {"not in the file"}
+    actual = _rerun.rerun(less, progressbar=False)
+    assert {one.how for one in actual.differences} == {"not in the file"}
 
 
 def test_what_cannot_be_made_again_is_refused(evaluated_votes):

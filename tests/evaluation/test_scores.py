@@ -40,8 +40,8 @@ def test_the_errors_are_those_of_the_fit_with_the_predictions(scores, result):
     for scope, weights in (("these items", None), ("new items", "bayesian-bootstrap")):
         direct = dx.score_error(fit, pred, weights=weights, random_seed=1)
         for name in ERRORS:
-            found = result["metrics"][name].sel(scope=scope, reliability=1.0)
-            np.testing.assert_allclose(found, direct[name], rtol=1e-9)
+            actual = result["metrics"][name].sel(scope=scope, reliability=1.0)
+            np.testing.assert_allclose(actual, direct[name], rtol=1e-9)
     assert list(result["metrics"].data_vars) == ERRORS
     assert "certainty" not in result.children
 
@@ -79,10 +79,10 @@ def test_numbers_in_another_unit_have_a_correlation_only(scores):
     ann, pred, _ = scores
     moved = pred.assign(value=-0.1 * pred["value"])
     with pytest.warns(dx.DissensusWarning, match="'bad' are in another unit.*correlations"):
-        found = dx.evaluate(ann, moved, **QUIET)
-    assert list(found["metrics"].data_vars) == ["correlation"]
-    assert (found["metrics"]["correlation"].mean(("chain", "draw")) < 0).all()
-    assert "discrepancy_ratio" not in found["discrepancy"]
+        evaluation = dx.evaluate(ann, moved, **QUIET)
+    assert list(evaluation["metrics"].data_vars) == ["correlation"]
+    assert (evaluation["metrics"]["correlation"].mean(("chain", "draw")) < 0).all()
+    assert "discrepancy_ratio" not in evaluation["discrepancy"]
 
 
 @pytest.mark.long
@@ -92,16 +92,16 @@ def test_a_constant_system_leaves_the_correlation_out(scores):
         value=xr.where(pred["system"] == "bad", 61.0, pred["value"]).transpose("item", "system")
     )
     with pytest.warns(dx.DissensusWarning, match="correlation is left out.*'bad'"):
-        found = dx.evaluate(ann, flat, **QUIET)
-    assert list(found["metrics"].data_vars) == ERRORS[:2]
-    assert "naive_correlation" not in found["statistics"]
+        evaluation = dx.evaluate(ann, flat, **QUIET)
+    assert list(evaluation["metrics"].data_vars) == ERRORS[:2]
+    assert "naive_correlation" not in evaluation["statistics"]
 
 
 @pytest.mark.long
 def test_scores_alone_are_described(scores):
-    found = dx.evaluate(scores[0], **QUIET)
-    assert "metrics" not in found.children
-    assert found["posterior"]["mean"].dims == ("chain", "draw", "item")
+    evaluation = dx.evaluate(scores[0], **QUIET)
+    assert "metrics" not in evaluation.children
+    assert evaluation["posterior"]["mean"].dims == ("chain", "draw", "item")
 
 
 def test_labels_are_no_predictions_of_numbers(scores):
@@ -120,8 +120,8 @@ def votes():
     rng = np.random.default_rng(4)
     share = rng.beta(1, 1, 30)
     item, who = np.indices((30, 4)).reshape(2, -1)
-    said = np.where(rng.uniform(size=item.size) < share[item], "yes", "no")
-    ann = dx.annotations({"item": item, "annotator": who, "label": said}, labels=["no", "yes"])
+    labels = np.where(rng.uniform(size=item.size) < share[item], "yes", "no")
+    ann = dx.annotations({"item": item, "annotator": who, "label": labels}, labels=["no", "yes"])
     near = np.concatenate([np.clip(share, 0.02, 0.98), rng.uniform(0.1, 0.9, 30)]).round(3)
     table = {"item": np.tile(np.arange(30), 2), "system": np.repeat(["near", "far"], 30),
              "no": 1 - near, "yes": near}  # fmt: skip
@@ -140,8 +140,8 @@ def test_probabilities_have_scores_and_a_curve(votes, judged):
     )
     direct = dx.probability_score(fit, pred)
     for name in ("log_score", "brier_score", "total_variation", "calibration_error"):
-        found = judged["metrics"][name].sel(scope="these items", reliability=1.0)
-        np.testing.assert_allclose(found, direct[name], rtol=1e-9)
+        result = judged["metrics"][name].sel(scope="these items", reliability=1.0)
+        np.testing.assert_allclose(result, direct[name], rtol=1e-9)
     for name in ("calibration", "mean_probability", "n_items"):
         np.testing.assert_allclose(judged["calibration"][name], direct[name])
     best = judged["comparison"]["probability_best"].sel(scope="these items", reliability=1.0)
@@ -170,15 +170,15 @@ def test_the_positive_label_gives_rates_that_average_to_the_accuracy(votes, judg
 @pytest.mark.long
 def test_labels_without_an_order_have_no_positive_one(votes):
     ann, pred = votes
-    found = dx.evaluate(ann, pred, reliability=(1.0,), **QUIET)
-    assert "sensitivity" not in found["metrics"]
+    evaluation = dx.evaluate(ann, pred, reliability=(1.0,), **QUIET)
+    assert "sensitivity" not in evaluation["metrics"]
 
 
 def test_scores_of_lists_are_no_probabilities(votes):
     ann, pred = votes
-    found = dx.evaluate(ann, pred.assign(score=3 * pred["score"]), reliability=(1.0,), **QUIET)
-    assert "log_score" not in found["metrics"]
-    assert "calibration" not in found.children
+    evaluation = dx.evaluate(ann, pred.assign(score=3 * pred["score"]), reliability=(1.0,), **QUIET)
+    assert "log_score" not in evaluation["metrics"]
+    assert "calibration" not in evaluation.children
 
 
 @pytest.mark.unit(0)
@@ -191,23 +191,23 @@ def test_probabilities_for_few_labels_suit_models_of_candidates(model, labels):
     ann = dx.annotations({"item": item, "annotator": who, "label": rng.choice(labels, 60)})
     shares = dict(zip(labels, rng.dirichlet(np.ones(len(labels)), 20).T, strict=True))
     pred = dx.predictions({"item": range(20), "system": ["s"] * 20, **shares})
-    found = dx.evaluate(ann, pred, model=model, reliability=(1.0,), **QUIET)
+    evaluation = dx.evaluate(ann, pred, model=model, reliability=(1.0,), **QUIET)
     last = len(labels) - 1
-    assert f"top_{last}_accuracy" in found["metrics"]
-    assert f"top_{last + 1}_accuracy" not in found["metrics"]
+    assert f"top_{last}_accuracy" in evaluation["metrics"]
+    assert f"top_{last + 1}_accuracy" not in evaluation["metrics"]
 
 
 @pytest.mark.slow
 def test_chunks_give_the_same_errors_and_a_report(scores, result, tmp_path):
     ann, pred, _ = scores
-    found = dx.evaluate(ann, pred, chunks=15, **QUIET)
+    evaluation = dx.evaluate(ann, pred, chunks=15, **QUIET)
     for name in ERRORS:
-        np.testing.assert_allclose(found["metrics"][name], result["metrics"][name], rtol=1e-9)
+        np.testing.assert_allclose(evaluation["metrics"][name], result["metrics"][name], rtol=1e-9)
     draws = result["posterior"]["mean"]
     np.testing.assert_allclose(
-        found["posterior"]["mean_sd"], draws.std(("chain", "draw"), ddof=1), rtol=1e-9
+        evaluation["posterior"]["mean_sd"], draws.std(("chain", "draw"), ddof=1), rtol=1e-9
     )
-    dx.report(found, tmp_path / "chunks.html")
+    dx.report(evaluation, tmp_path / "chunks.html")
 
 
 @pytest.mark.long
@@ -229,18 +229,18 @@ def test_grades_as_numbers_have_errors_and_no_answers(scores, tmp_path):
              "label": (value / 10).round().astype(int)}  # fmt: skip
     grades = dx.annotations(table, kind="ordinal")
     how = {**QUIET, "truth_model": "auto"}
-    found = dx.evaluate(grades, pred / 10, model="normal_scores", **how)
-    assert list(found["metrics"].data_vars) == ERRORS
-    assert "answers" not in found.children
-    assert found.attrs["truth_model"] == "none: numbers are not right or wrong"
-    dx.report(found, tmp_path / "grades.html")
+    evaluation = dx.evaluate(grades, pred / 10, model="normal_scores", **how)
+    assert list(evaluation["metrics"].data_vars) == ERRORS
+    assert "answers" not in evaluation.children
+    assert evaluation.attrs["truth_model"] == "none: numbers are not right or wrong"
+    dx.report(evaluation, tmp_path / "grades.html")
 
 
 @pytest.mark.slow
 def test_several_reliabilities_of_numbers_have_a_report(scores, tmp_path):
     with pytest.warns(dx.DissensusWarning, match="no reliability"):
-        found = dx.evaluate(*scores[:2], reliability=(1.0, 2.0), **QUIET)
-    dx.report(found, tmp_path / "reliabilities.html")
+        evaluation = dx.evaluate(*scores[:2], reliability=(1.0, 2.0), **QUIET)
+    dx.report(evaluation, tmp_path / "reliabilities.html")
 
 
 # Real panels, of which a part is seen.
@@ -252,12 +252,12 @@ def scores_hold(ann, pred, whole):
     fit = dx.models.dirichlet.fit(
         ann, predictions=pred, draws=300, random_seed=1, progressbar=False
     )
-    found, inside = dx.probability_score(fit, pred), []
+    actual, inside = dx.probability_score(fit, pred), []
     for name in ("log_score", "brier_score", "total_variation", "calibration_error"):
-        low, high = found[name].quantile([0.01, 0.99], ("chain", "draw"))
+        low, high = actual[name].quantile([0.01, 0.99], ("chain", "draw"))
         inside += ((low <= known[name]) & (known[name] <= high)).to_numpy().tolist()
     assert sum(inside) >= 7, inside
-    return found
+    return actual
 
 
 @pytest.mark.long
@@ -294,15 +294,15 @@ def test_probabilities_beside_a_simulated_hundred():
     frame = pd.DataFrame({"item": item, "label": np.array(names)[label]})
     frame["annotator"] = frame.groupby("item").cumcount()
     ann = dx.annotations(frame, labels=names)
-    said = [np.array([rng.dirichlet(size * row + 0.2) for row in theta]) for size in (20, 2)]
-    table = dict(zip(names, np.concatenate(said).T.round(4) + 1e-4, strict=True))
+    labels = [np.array([rng.dirichlet(size * row + 0.2) for row in theta]) for size in (20, 2)]
+    table = dict(zip(names, np.concatenate(labels).T.round(4) + 1e-4, strict=True))
     pred = dx.predictions(
         {"item": np.tile(np.arange(200), 2), "system": np.repeat(["near", "far"], 200), **table}
     )
     whole = xr.DataArray(votes / 100, {"item": np.arange(200), "label": names}, ("item", "label"))
-    found = scores_hold(ann, pred, whole)
+    actual = scores_hold(ann, pred, whole)
     few = dx.probability_score(whole.copy(data=seen / 5), pred)["total_variation"]
-    assert (few > found["total_variation"].quantile(0.99, ("chain", "draw"))).all()
+    assert (few > actual["total_variation"].quantile(0.99, ("chain", "draw"))).all()
 
 
 @pytest.mark.long
@@ -317,12 +317,12 @@ def test_numbers_beside_all_raters_of_videos(shared):
     ann = dx.annotations(table[seen], kind="continuous")
     number = panel.to_numpy() + np.random.default_rng(0).normal(0, 0.3, len(panel))
     pred = dx.predictions({"item": panel.index, "system": ["s"] * len(panel), "label": number})
-    found = dx.evaluate(ann, pred, **QUIET)
+    evaluation = dx.evaluate(ann, pred, **QUIET)
     true = np.abs(number - panel).mean()
-    draws = found["metrics"]["mean_absolute_error"].sel(scope="these items")
+    draws = evaluation["metrics"]["mean_absolute_error"].sel(scope="these items")
     low, high = draws.quantile([0.01, 0.99])
     assert low < true < high
-    assert found["statistics"]["naive_mean_absolute_error"].item() > 1.5 * true
+    assert evaluation["statistics"]["naive_mean_absolute_error"].item() > 1.5 * true
 
 
 @pytest.mark.long

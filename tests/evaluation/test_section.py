@@ -52,11 +52,11 @@ REFUSED = "the model refuses annotations: expected labels that differ; found one
     ids=["added", "noted", "noted after others", "not noted", "refused", "without agreement"],
 )  # fmt: skip
 def test_groups_are_added_or_the_reason_is(before, plan, draws, names, status, notes):
-    found, text = added(before, section(draws), plan, SETTINGS)
-    assert sorted(found) == names
+    result, text = added(before, section(draws), plan, SETTINGS)
+    assert sorted(result) == names
     assert text == status
     if notes is not None:
-        assert found["agreement"].attrs["notes"] == notes
+        assert result["agreement"].attrs["notes"] == notes
 
 
 def test_an_error_of_a_model_that_was_named_is_raised():

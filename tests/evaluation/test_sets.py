@@ -42,12 +42,12 @@ def fits(data):
 
 def test_scores_are_those_of_set_score(result, data, fits):
     direct = dx.set_score(fits, data[1], insight="learned", random_seed=1)
-    found = result["metrics"].to_dataset().sel(reliability=1.0, scope="these items", drop=True)
-    assert list(found.data_vars) == ["jaccard", "exact_match", "micro_f1", "macro_f1"]
-    for name, values in found.data_vars.items():
+    actual = result["metrics"].to_dataset().sel(reliability=1.0, scope="these items", drop=True)
+    assert list(actual.data_vars) == ["jaccard", "exact_match", "micro_f1", "macro_f1"]
+    for name, values in actual.data_vars.items():
         xr.testing.assert_allclose(values, direct[name], atol=1e-6)
     new = result["metrics"]["jaccard"].sel(scope="new items")
-    assert (new.std(SAMPLE) > found["jaccard"].std(SAMPLE)).all()
+    assert (new.std(SAMPLE) > actual["jaccard"].std(SAMPLE)).all()
 
 
 def test_scores_that_ignore_disagreement_are_those_of_majority_sets(result):
@@ -56,13 +56,13 @@ def test_scores_that_ignore_disagreement_are_those_of_majority_sets(result):
     held = np.array([[name in label.split(";") for name in NAMES] for label in frame["label"]])
     half = pd.DataFrame(held).groupby(frame["item"]).mean().to_numpy() > 0.5
     for name, group in pd.DataFrame(predicted).groupby("system"):
-        said = np.array([[one in label.split(";") for one in NAMES] for label in group["label"]])
-        both, either = (said & half).sum(1), (said | half).sum(1)
+        labels = np.array([[one in label.split(";") for one in NAMES] for label in group["label"]])
+        both, either = (labels & half).sum(1), (labels | half).sum(1)
         jaccard = np.where(either > 0, both / np.maximum(either, 1), 1.0).mean()
         at = result["statistics"].to_dataset().sel(system=name)
         assert float(at["naive_jaccard"]) == pytest.approx(jaccard)
-        assert float(at["naive_exact_match"]) == pytest.approx((said == half).all(1).mean())
-        f1 = 2 * both.sum() / (said.sum() + half.sum())
+        assert float(at["naive_exact_match"]) == pytest.approx((labels == half).all(1).mean())
+        f1 = 2 * both.sum() / (labels.sum() + half.sum())
         assert float(at["naive_micro_f1"]) == pytest.approx(f1)
 
 
@@ -95,12 +95,14 @@ def test_numbers_of_labels_are_those_of_their_fits(result, data, fits):
 def test_plausibilities_may_be_off_together_in_a_share():
     rng = np.random.default_rng(3)
     theta = rng.beta(2, 3, size=(2, 50, 7))
-    found = share_of_panel(xr.DataArray(theta, dims=(*SAMPLE, "item")), np.random.default_rng(9), 2)
+    result = share_of_panel(
+        xr.DataArray(theta, dims=(*SAMPLE, "item")), np.random.default_rng(9), 2
+    )
     z = np.random.default_rng(9).normal(size=(2, 50))
     for chain, draw in np.ndindex(2, 50):
         above = [theta[chain, draw, i] > 0.5 + 2 * z[chain, draw] * theta[..., i].std()
                  for i in range(7)]  # fmt: skip
-        assert float(found[chain, draw]) == pytest.approx(sum(above) / 7)
+        assert float(result[chain, draw]) == pytest.approx(sum(above) / 7)
 
 
 def test_summaries_have_the_numbers_of_their_draws(result):
@@ -135,12 +137,12 @@ def test_intervals_hold_the_scores_against_the_sets_that_annotators_tend_to():
     held = []
     for seed in range(12):
         rows, predicted, truth = study(n=80, seed=seed)
-        found = dx.evaluate(*read(rows, predicted), **QUICK)
+        evaluation = dx.evaluate(*read(rows, predicted), **QUICK)
         for name, group in pd.DataFrame(predicted).groupby("system"):
-            said = np.array([[x in label.split(";") for x in NAMES] for label in group["label"]])
-            both, either = (said & truth).sum(1), (said | truth).sum(1)
+            labels = np.array([[x in label.split(";") for x in NAMES] for label in group["label"]])
+            both, either = (labels & truth).sum(1), (labels | truth).sum(1)
             known = np.where(either > 0, both / np.maximum(either, 1), 1.0).mean()
-            draws = found["metrics"]["jaccard"].sel(system=name, scope="these items")
+            draws = evaluation["metrics"]["jaccard"].sel(system=name, scope="these items")
             low, high = np.quantile(draws, [0.055, 0.945])
             held.append(low <= known <= high)
     assert np.mean(held) >= 0.75
@@ -200,23 +202,26 @@ def test_less_data_gives_fewer_groups(case, data, tmp_path):
         )
     else:
         ann, pred = read(rows, predicted)
-    found = dx.evaluate(ann, None if case == "no systems" else pred, **QUICK)
-    assert ("metrics" in found) == (case != "no systems")
-    assert ("agreement" in found) == (case != "one annotator")
-    assert found["labels"].sizes["element"] == 3
-    text = dx.report(found, tmp_path / "report.html").read_text()
+    evaluation = dx.evaluate(ann, None if case == "no systems" else pred, **QUICK)
+    assert ("metrics" in evaluation) == (case != "no systems")
+    assert ("agreement" in evaluation) == (case != "one annotator")
+    assert evaluation["labels"].sizes["element"] == 3
+    text = dx.report(evaluation, tmp_path / "report.html").read_text()
     assert "Which labels are hard?" in text
     assert "nan" not in text.split("<style")[0]
 
 
 @pytest.mark.long
 def test_too_few_draws_mark_every_number(data, tmp_path):
-    found = dx.evaluate(*data, **QUICK | {"draws": 4, "chains": 2})
-    assert dx.summary(found)["doubt"].str.len().gt(0).all()
+    evaluation = dx.evaluate(*data, **QUICK | {"draws": 4, "chains": 2})
+    assert dx.summary(evaluation)["doubt"].str.len().gt(0).all()
     assert (
-        dx.summary(found, "labels").query("quantity != 'krippendorff_alpha'")["doubt"].ne("").all()
+        dx.summary(evaluation, "labels")
+        .query("quantity != 'krippendorff_alpha'")["doubt"]
+        .ne("")
+        .all()
     )
-    assert "Do not rely on" in dx.report(found, tmp_path / "r.html").read_text()
+    assert "Do not rely on" in dx.report(evaluation, tmp_path / "r.html").read_text()
 
 
 def test_the_page_has_the_numbers_of_labels(result, tmp_path):
@@ -237,15 +242,15 @@ def test_the_page_has_the_numbers_of_labels(result, tmp_path):
 @pytest.mark.long
 def test_rare_labels_are_named_and_the_label_most_disagreed_on_comes_first():
     rows, predicted, _ = study(rare_share=0.0)
-    found = dx.evaluate(*read(rows, predicted), **QUICK)
+    evaluation = dx.evaluate(*read(rows, predicted), **QUICK)
     count = sum("fear" in label.split(";") for label in rows["label"])
-    assert (rare(found) != {}) == (count < 10)
+    assert (rare(evaluation) != {}) == (count < 10)
     rows["label"] = [label.replace("fear", "joy") if "joy" not in label else label
                      for label in rows["label"]]  # fmt: skip
-    found = dx.evaluate(*read(rows, predicted), **QUICK)
-    assert rare(found)["names"] == ["fear"]
-    alpha = dx.by_label(dx.krippendorff_alpha, found["annotations"].to_dataset())
-    assert steps(found, None)["labels"][0][0] == str(
+    evaluation = dx.evaluate(*read(rows, predicted), **QUICK)
+    assert rare(evaluation)["names"] == ["fear"]
+    alpha = dx.by_label(dx.krippendorff_alpha, evaluation["annotations"].to_dataset())
+    assert steps(evaluation, None)["labels"][0][0] == str(
         alpha.sel(element=["joy", "love"]).idxmin().item()
     )
 
@@ -294,11 +299,11 @@ def test_a_label_that_only_a_system_gives_is_in_no_set_of_the_panel(data, tmp_pa
     predicted["label"][0] = "anger"
     how = {"kind": "set", "separator": ";", "none": "none"}
     with pytest.warns(dx.DissensusWarning, match="anger"):
-        found = dx.evaluate(data[0], dx.predictions(predicted, **how), **QUICK)
-    labels = found["labels"].to_dataset().sel(element="anger")
+        evaluation = dx.evaluate(data[0], dx.predictions(predicted, **how), **QUICK)
+    labels = evaluation["labels"].to_dataset().sel(element="anger")
     assert bool(labels["krippendorff_alpha"].isnull().all())
     assert float(labels["share"].mean()) < 0.1
-    dx.report(found, tmp_path / "report.html")
+    dx.report(evaluation, tmp_path / "report.html")
 
 
 def silent_system():
@@ -317,11 +322,11 @@ def silent_system():
 def test_a_score_that_is_undefined_in_some_draws_is_left_out_and_said(tmp_path):
     ann, pred = read(*silent_system())
     with pytest.warns(dx.DissensusWarning, match="Micro F1 is left out.*'silent'"):
-        found = dx.evaluate(ann, pred, **QUICK)
-    assert set(found["metrics"].data_vars) >= {"jaccard", "exact_match"}
-    assert "micro_f1" not in found["metrics"]
-    assert "naive_micro_f1" not in found["statistics"]
-    dx.report(found, tmp_path / "report.html")
+        evaluation = dx.evaluate(ann, pred, **QUICK)
+    assert set(evaluation["metrics"].data_vars) >= {"jaccard", "exact_match"}
+    assert "micro_f1" not in evaluation["metrics"]
+    assert "naive_micro_f1" not in evaluation["statistics"]
+    dx.report(evaluation, tmp_path / "report.html")
 
 
 @pytest.mark.long
@@ -332,27 +337,31 @@ def test_where_nobody_disagrees_all_scores_are_those_that_ignore_disagreement(tm
     ann = read(rows)[0]
     pred = dx.predictions(predicted, kind="set", separator=";", none="none")
     with pytest.warns(dx.DissensusWarning, match="anger"):
-        found = dx.evaluate(ann, pred, **QUICK)
-    for name, values in found["metrics"].to_dataset().data_vars.items():
+        evaluation = dx.evaluate(ann, pred, **QUICK)
+    for name, values in evaluation["metrics"].to_dataset().data_vars.items():
         mean = values.sel(scope="these items", reliability=1.0).mean(SAMPLE)
-        np.testing.assert_allclose(mean, found["statistics"][f"naive_{name}"], atol=0.06)
-    of_labels, f1 = label_tables(found)
+        np.testing.assert_allclose(mean, evaluation["statistics"][f"naive_{name}"], atol=0.06)
+    of_labels, f1 = label_tables(evaluation)
     for table in (of_labels, f1):
         assert "anger" in [str(row[0]) for row in table.bodies[0].rows]
-    assert "anger" in rare(found)["names"]
-    assert steps(found, None)["labels"] == []
-    assert "No label" in dx.report(found, tmp_path / "report.html").read_text()
+    assert "anger" in rare(evaluation)["names"]
+    assert steps(evaluation, None)["labels"] == []
+    assert "No label" in dx.report(evaluation, tmp_path / "report.html").read_text()
 
 
 def test_the_worst_diagnostics_of_all_labels_are_kept_each_with_its_label():
     one = {"ess_bulk_min": 90.0, "ess_bulk_min_item": "weight", "r_hat_max": 1.01,
            "r_hat_max_item": "weight", "ess_tail_min": 300.0, "n_items_poor": 1}  # fmt: skip
     other = one | {"ess_bulk_min": 400.0, "r_hat_max": 1.2, "ess_tail_min": 50.0}
-    found = _worst({"joy": one, "love": other})
-    assert (found["ess_bulk_min"], found["r_hat_max"], found["ess_tail_min"]) == (90.0, 1.2, 50.0)
-    assert found["ess_bulk_min_item"] == "joy: weight"
-    assert found["r_hat_max_item"] == "love: weight"
-    assert found["n_items_poor"] == 2
+    result = _worst({"joy": one, "love": other})
+    assert (result["ess_bulk_min"], result["r_hat_max"], result["ess_tail_min"]) == (
+        90.0,
+        1.2,
+        50.0,
+    )
+    assert result["ess_bulk_min_item"] == "joy: weight"
+    assert result["r_hat_max_item"] == "love: weight"
+    assert result["n_items_poor"] == 2
 
 
 def test_doubts_are_those_of_the_labels_fit(result):

@@ -46,8 +46,8 @@ def fits(data):
 
 def test_scores_are_those_of_set_score_of_fits_to_the_truth(result, data, fits):
     direct = dx.set_score(fits, data[1], random_seed=1)
-    found = result["metrics"].to_dataset().sel(reliability=1.0, scope="these items", drop=True)
-    for name, values in found.data_vars.items():
+    actual = result["metrics"].to_dataset().sel(reliability=1.0, scope="these items", drop=True)
+    for name, values in actual.data_vars.items():
         xr.testing.assert_allclose(values, direct[name])
     for name, fit in fits.items():
         mean = fit["posterior"]["truth"].sel(label="yes").mean(SAMPLE)
@@ -69,19 +69,19 @@ def test_rates_of_labels_are_counts_of_items(data):
     ann, pred = data
     _, predicted, truth = study()
     known = dict(enumerate(words(truth)))
-    found = dx.evaluate(ann, pred, truth=known, **QUICK | {"draws": 4, "chains": 1})
+    evaluation = dx.evaluate(ann, pred, truth=known, **QUICK | {"draws": 4, "chains": 1})
     frame = pd.DataFrame(predicted)
     for system, group in frame.groupby("system"):
         for k, name in enumerate(NAMES):
-            said = np.array([name in label.split(";") for label in group["label"]])
+            labels = np.array([name in label.split(";") for label in group["label"]])
             true = truth[group["item"].to_numpy(), k]
-            here = found["labels"].to_dataset().sel(element=name, system=system)
-            both = (said & true).sum()
-            assert np.allclose(here["f1"], 2 * both / (said.sum() + true.sum()))
+            here = evaluation["labels"].to_dataset().sel(element=name, system=system)
+            both = (labels & true).sum()
+            assert np.allclose(here["f1"], 2 * both / (labels.sum() + true.sum()))
             assert np.allclose(here["sensitivity"], both / true.sum())
-            assert np.allclose(here["specificity"], (~said & ~true).sum() / (~true).sum())
-            assert np.allclose(found["labels"]["share"].sel(element=name), truth[:, k].mean())
-    assert found.attrs["n_known"] == len(truth)
+            assert np.allclose(here["specificity"], (~labels & ~true).sum() / (~true).sum())
+            assert np.allclose(evaluation["labels"]["share"].sel(element=name), truth[:, k].mean())
+    assert evaluation.attrs["n_known"] == len(truth)
 
 
 @pytest.mark.long
@@ -95,22 +95,22 @@ def test_known_sets_come_in_several_forms_and_narrow_the_interval(data, result):
     )  # fmt: skip
     each = [dx.evaluate(*data, truth=known, **QUICK)
             for known in (dict(enumerate(some)), table, as_annotations)]  # fmt: skip
-    for found in each:
-        xr.testing.assert_equal(found["metrics"].to_dataset(), each[0]["metrics"].to_dataset())
-        assert found.attrs["n_known"] == 25
-        assert "not_recorded" not in found.attrs
-        assert (found["posterior"]["truth_mean"].sel(item=3) == truth[3]).all()
+    for actual in each:
+        xr.testing.assert_equal(actual["metrics"].to_dataset(), each[0]["metrics"].to_dataset())
+        assert actual.attrs["n_known"] == 25
+        assert "not_recorded" not in actual.attrs
+        assert (actual["posterior"]["truth_mean"].sel(item=3) == truth[3]).all()
     at = {"scope": "these items", "system": "good"}
-    draws = [found["metrics"]["jaccard"].sel(at) for found in (each[0], result)]
+    draws = [actual["metrics"]["jaccard"].sel(at) for actual in (each[0], result)]
     assert draws[0].std() < 0.8 * draws[1].std()
 
 
 @pytest.mark.long
 def test_errors_that_are_independent_are_another_model(data, result):
-    found = dx.evaluate(*data, question="truth", error_correlation=0.0, **QUICK)
-    assert "correlated_errors" not in found.attrs
+    evaluation = dx.evaluate(*data, question="truth", error_correlation=0.0, **QUICK)
+    assert "correlated_errors" not in evaluation.attrs
     at = {"scope": "these items", "system": "good"}
-    wide, narrow = (one["metrics"]["jaccard"].sel(at).std() for one in (result, found))
+    wide, narrow = (one["metrics"]["jaccard"].sel(at).std() for one in (result, evaluation))
     assert narrow < wide
 
 
@@ -128,12 +128,12 @@ def unanswered(rows, predicted):
 def test_items_without_answers_are_left_out_aloud(tmp_path):
     ann, pred = unanswered(*study()[:2])
     with pytest.warns(dx.DissensusWarning, match="5 items without answers and without known"):
-        found = dx.evaluate(ann, pred, question="truth", **QUICK)
-    assert found.attrs["n_left_out"] == 5
-    assert "5 items, which are left out" in dx.report(found, tmp_path / "r.html").read_text()
+        evaluation = dx.evaluate(ann, pred, question="truth", **QUICK)
+    assert evaluation.attrs["n_left_out"] == 5
+    assert "5 items, which are left out" in dx.report(evaluation, tmp_path / "r.html").read_text()
     known = dict.fromkeys(range(5), "joy")
-    found = dx.evaluate(ann, pred, truth=known, **QUICK)
-    assert "n_left_out" not in found.attrs
+    evaluation = dx.evaluate(ann, pred, truth=known, **QUICK)
+    assert "n_left_out" not in evaluation.attrs
 
 
 @pytest.mark.long
@@ -143,11 +143,11 @@ def test_scores_are_of_items_that_have_answers():
     bare = read(frame[frame["item"] > 4], predicted)[0]
     all_items, pred = unanswered(rows, predicted)
     with pytest.warns(dx.DissensusWarning, match="left out"):
-        found = dx.evaluate(all_items, pred, question="truth", **QUICK)
+        evaluation = dx.evaluate(all_items, pred, question="truth", **QUICK)
     alone = dx.evaluate(
         bare, read(rows, given[given["item"] > 4])[1], question="truth", **QUICK
     )  # fmt: skip
-    mean = [one["metrics"]["jaccard"].mean(SAMPLE).to_numpy() for one in (found, alone)]
+    mean = [one["metrics"]["jaccard"].mean(SAMPLE).to_numpy() for one in (evaluation, alone)]
     np.testing.assert_allclose(*mean, atol=0.03)
 
 
@@ -157,13 +157,13 @@ def test_less_data_gives_fewer_groups(case, tmp_path):
     rows, predicted, _ = study(annotators=1 if case == "one annotator" else 4)
     ann, pred = read(rows, predicted)
     if case == "no systems":
-        found = dx.evaluate(ann, question="truth", **QUICK)
-        assert "metrics" not in found
+        evaluation = dx.evaluate(ann, question="truth", **QUICK)
+        assert "metrics" not in evaluation
     else:
         with pytest.warns(dx.DissensusWarning):
-            found = dx.evaluate(ann, pred, question="truth", **QUICK)
-        assert "agreement" not in found
-    text = dx.report(found, tmp_path / "report.html").read_text()
+            evaluation = dx.evaluate(ann, pred, question="truth", **QUICK)
+        assert "agreement" not in evaluation
+    text = dx.report(evaluation, tmp_path / "report.html").read_text()
     assert "the label is true" in text
     assert "nan" not in text.split("<style")[0]
 
@@ -190,19 +190,19 @@ def test_the_page_is_about_true_sets(result, tmp_path):
 def test_it_is_made_again(data):
     known = dx.annotations({"item": [3], "annotator": ["gold"], "label": ["joy;love"]},
                            kind="set", separator=";", none="none")  # fmt: skip
-    found = dx.evaluate(*data, truth=known, **QUICK | {"draws": 100})
-    assert rerun(found, progressbar=False).differences == []
+    evaluation = dx.evaluate(*data, truth=known, **QUICK | {"draws": 100})
+    assert rerun(evaluation, progressbar=False).differences == []
 
 
 @pytest.mark.long
 def test_certain_sets_are_not_known_ones():
     """25 annotators agree, and errors are independent: truths are certain."""
     rows, predicted, _ = study(n=20, annotators=25)
-    found = dx.evaluate(
+    evaluation = dx.evaluate(
         *read(rows, predicted), question="truth", error_correlation=0.0, **QUICK
     )  # fmt: skip
-    assert float(found["posterior"]["truth_mean"].max()) > 0.999999
-    assert "n_known" not in found.attrs
+    assert float(evaluation["posterior"]["truth_mean"].max()) > 0.999999
+    assert "n_known" not in evaluation.attrs
 
 
 def test_known_sets_that_make_no_sense_are_refused(data):
@@ -223,7 +223,7 @@ def test_the_command_takes_known_sets(tmp_path):
     rows, predicted, truth = study(n=20)
     sets = [word.split(";") for word in words(truth[:10])]
     known = {
-        "item": np.repeat(range(10), [len(one) for one in sets]),
+        "item": np.repeat(range(10), [len(labels) for labels in sets]),
         "label": np.concatenate(sets),
     }  # a row for each label
     for name, table in (("ann", rows), ("pred", predicted), ("known", known)):
@@ -234,10 +234,10 @@ def test_the_command_takes_known_sets(tmp_path):
         "none", "--out", str(tmp_path / "out"), "--draws", "300", "--no-progress", "--json",
     ])  # fmt: skip
     assert done.exit_code == 0, done.output
-    with xr.open_datatree(tmp_path / "out" / "evaluation.nc") as found:
-        assert found.attrs["n_known"] == 10
-        assert json.loads(found.attrs["arguments"])["truth"]
-        mean = found["posterior"]["truth_mean"].sel(item=range(10), element=list(NAMES))
+    with xr.open_datatree(tmp_path / "out" / "evaluation.nc") as result:
+        assert result.attrs["n_known"] == 10
+        assert json.loads(result.attrs["arguments"])["truth"]
+        mean = result["posterior"]["truth_mean"].sel(item=range(10), element=list(NAMES))
         np.testing.assert_array_equal(mean, truth[:10])
     assert json.loads(done.output)["question"] == "truth"
 
@@ -254,15 +254,15 @@ def test_intervals_hold_the_scores_against_the_true_sets(hard):
         skill = rng.normal(1.8, 0.6, size=(5, 1, 1))
         ease = np.exp(-rng.exponential(0.5 if hard else 0.0, size=(120, 1)))
         right = rng.random((5, 120, 3)) < 1 / (1 + np.exp(-ease * skill))
-        said = np.where(right, truth, ~truth)
+        labels = np.where(right, truth, ~truth)
         rows = {"item": np.tile(np.arange(120), 5), "annotator": np.repeat(np.arange(5), 120),
-                "label": [label for one in said for label in words(one)]}  # fmt: skip
+                "label": [label for one in labels for label in words(one)]}  # fmt: skip
         system = truth ^ (rng.random(truth.shape) < 0.1)
         predicted = {"item": np.arange(120), "system": ["m"] * 120, "label": words(system)}
-        found = dx.evaluate(*read(rows, predicted), question="truth", **QUICK)
+        evaluation = dx.evaluate(*read(rows, predicted), question="truth", **QUICK)
         both, either = (system & truth).sum(1), (system | truth).sum(1)
         known = np.where(either > 0, both / np.maximum(either, 1), 1.0).mean()
-        draws = found["metrics"]["jaccard"].sel(system="m", scope="these items")
+        draws = evaluation["metrics"]["jaccard"].sel(system="m", scope="these items")
         low, high = np.quantile(draws, [0.055, 0.945])
         held.append(low <= known <= high)
         wide.append(high - low)

@@ -218,9 +218,9 @@ def test_a_vote_adds_as_much_as_in_a_simulation(new_items, taste):
     step = 1e-4
     ends = [np.subtract(*shares(eta[:50] + s)[[0, 2]]).mean() for s in (-step, step)]
     slope = (ends[1] - ends[0]) / (2 * step)
-    found = slope**2 / score.mean(axis=1).var() / n
+    actual = slope**2 / score.mean(axis=1).var() / n
     expected = information(apart, -0.3, spreads, new_items=new_items)
-    assert expected == pytest.approx(found, rel=0.06)
+    assert expected == pytest.approx(actual, rel=0.06)
 
 
 @pytest.mark.long
@@ -252,17 +252,17 @@ def test_so_many_votes_settle_an_order():
 
 
 def test_next_votes_are_of_open_neighbours(result):
-    found = next_votes(result)
+    actual = next_votes(result)
     rows = dx.summary(result)["system"].tolist()
     pairs = result["comparison"].to_dataset()
     better = pairs["probability_better"] + pairs["probability_equal"] / 2
     every = pairwise(rows)
     open_ = [pair for pair in every if 0.05 < better.sel(system=pair[0], system_=pair[1]) < 0.95]
-    assert sorted(zip(found["first"], found["second"], strict=True)) == sorted(open_)
-    assert found["more"].is_monotonic_increasing
-    assert len(found)
+    assert sorted(zip(actual["first"], actual["second"], strict=True)) == sorted(open_)
+    assert actual["more"].is_monotonic_increasing
+    assert len(actual)
     posterior, board = result["posterior"].to_dataset(), result["leaderboard"].to_dataset()
-    for row in found.to_dict("records"):
+    for row in actual.to_dict("records"):
         draws = [board["strength"].sel(system=row[side]) for side in ("first", "second")]
         apart = (draws[0] - draws[1]).to_numpy()
         m, v = apart.mean(), apart.var()
@@ -287,16 +287,16 @@ def test_systems_that_nobody_compared_are_not_ordered():
     names = [name[0] for name in board["system"].to_numpy().tolist()]
     assert board["group"].to_numpy().tolist() == [int(name == "y") for name in names]
     assert set(dx.summary(made)["doubt"]) == {"systems are in 2 groups that no votes compare"}
-    asked = next_votes(made)
-    assert (asked["first"].str[0] == asked["second"].str[0]).all()
-    said = dx.describe(made)
-    assert said.startswith(
+    requested = next_votes(made)
+    assert (requested["first"].str[0] == requested["second"].str[0]).all()
+    text = dx.describe(made)
+    assert text.startswith(
         "The best of 6 systems is unknown: they are in 2 groups that no votes compare"
     )
     for name in "xy":
         own = board["win_rate"].sel(system=[f"{name}{k}" for k in range(3)])
         best = spoken_probability(float((own.argmax("system") == 0).mean()))
-        assert f"{name}0 is the best of 3 in its group with probability {best}" in said
+        assert f"{name}0 is the best of 3 in its group with probability {best}" in text
 
 
 @pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
@@ -305,11 +305,11 @@ def test_systems_without_votes_and_short_chains_beside_groups():
     made = dx.evaluate(votes.isel(vote=slice(3)), draws=20, **QUIET)  # d has no vote
     doubts = set(dx.summary(made)["doubt"])
     assert all(text.endswith("; systems are in 2 groups that no votes compare") for text in doubts)
-    said = dx.describe(made)
-    assert said.startswith("Do not rely on the following numbers: only 20 draws")
-    assert "in 2 groups that no votes compare. " in said
-    assert "best of 3 in its group" in said
-    assert "1 more group is not listed." in said
+    message = dx.describe(made)
+    assert message.startswith("Do not rely on the following numbers: only 20 draws")
+    assert "in 2 groups that no votes compare. " in message
+    assert "best of 3 in its group" in message
+    assert "1 more group is not listed." in message
 
 
 def test_votes_to_settle_an_order_are_for_its_own_probability():

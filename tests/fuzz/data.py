@@ -40,8 +40,8 @@ def _votes(draw):
     names = np.array(draw(vocabulary(n_systems, st.sampled_from(PLAIN))))
     left = rng.integers(0, n_systems, n)
     right = (left + rng.integers(1, n_systems, n)) % n_systems
-    said = rng.choice(["left", "right", "tie"][: draw(st.integers(1, 3))], n)
-    table = {"l": names[left], "r": names[right], "won": said,
+    labels = rng.choice(["left", "right", "tie"][: draw(st.integers(1, 3))], n)
+    table = {"l": names[left], "r": names[right], "won": labels,
              "who": rng.integers(0, draw(st.integers(1, 4)), n),
              "what": rng.integers(0, draw(st.integers(1, 4)), n)}  # fmt: skip
     more = {"annotator": draw(st.sampled_from([None, "who"])),

@@ -48,14 +48,16 @@ def _statement(draw, who):
 def prodigy(draw):
     """Make the decisions of a Prodigy export."""
     choice = draw(st.booleans())
-    said = {"accept": st.sampled_from([["a"], ["b"], []])} if choice else {"label": st.just("yes")}
+    labels = (
+        {"accept": st.sampled_from([["a"], ["b"], []])} if choice else {"label": st.just("yes")}
+    )
     return [
         {
             "_input_hash": draw(field(st.just(number // 2))),
             "_task_hash": draw(field(st.just(number // 2))),
             "_annotator_id": draw(field(st.just(f"r{number % 2}"))),
             "answer": draw(field(st.sampled_from(["accept", "accept", "reject", "ignore"]))),
-            **{name: draw(field(strategy)) for name, strategy in said.items()},
+            **{name: draw(field(strategy)) for name, strategy in labels.items()},
         }
         for number in range(draw(st.integers(1, 6)))
     ]

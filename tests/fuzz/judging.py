@@ -138,9 +138,9 @@ def same(one: Any, other: Any) -> bool:
     return one is other or repr(one) == repr(other)
 
 
-def within(found: Any, low: float, high: float, *, slack: float = 1e-9) -> None:
+def within(result: Any, low: float, high: float, *, slack: float = 1e-9) -> None:
     """Check that all numbers of a result that are none of NaN are within bounds."""
-    for array in arrays(found):
+    for array in arrays(result):
         values = array.to_numpy()
         if values.dtype.kind not in "fiu":
             continue
@@ -159,10 +159,10 @@ def explained(answer: Answer, *, but: tuple[str, ...] = ()) -> None:
     assert answer.warned or not bare, f"{bare} are NaN, and nothing was said"
 
 
-def arrays(found: Any) -> list[xr.DataArray]:
+def arrays(result: Any) -> list[xr.DataArray]:
     """Return the variables of a result."""
-    if isinstance(found, xr.DataTree):
-        return [array for node in found.subtree for array in node.data_vars.values()]
-    if isinstance(found, xr.Dataset):
-        return list(found.data_vars.values())
-    return [found] if isinstance(found, xr.DataArray) else [xr.DataArray(found, name="number")]
+    if isinstance(result, xr.DataTree):
+        return [array for node in result.subtree for array in node.data_vars.values()]
+    if isinstance(result, xr.Dataset):
+        return list(result.data_vars.values())
+    return [result] if isinstance(result, xr.DataArray) else [xr.DataArray(result, name="number")]

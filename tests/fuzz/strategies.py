@@ -53,8 +53,8 @@ def annotation_tables(draw, kinds=KINDS, hostile=True, people=None, pools=None):
         labels = draw(vocabulary(sizes[2] + 1, st.sampled_from(families)))
         _rank(table, seen, labels, rng)
     else:
-        said = _said(design, seen, sizes[2], rng)
-        _label(draw, table, kind, said, sizes[2], families, rng)
+        answers = _said(design, seen, sizes[2], rng)
+        _label(draw, table, kind, answers, sizes[2], families, rng)
     _extras(draw, table, rng, pools)
     if hostile and draw(st.integers(0, 3)) == 0:
         spoil(draw, table, rng)

@@ -145,5 +145,5 @@ def test_very_many_labels_of_one_item_are_read():
         "label": ["ab"[k % 2] for k in range(n)],
     }
     ann = judged("annotations, large", dx.annotations, columns).value
-    found = judged("percent_agreement, large", dx.percent_agreement, ann).value
-    assert abs(float(found) - (n / 2 - 1) / (n - 1)) < 1e-12
+    result = judged("percent_agreement, large", dx.percent_agreement, ann).value
+    assert abs(float(result) - (n / 2 - 1) / (n - 1)) < 1e-12

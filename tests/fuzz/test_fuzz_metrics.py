@@ -29,11 +29,11 @@ def plausibilities(draw):
     dense = ann.attrs["kind"] != "ranking" and draw(st.booleans())
     fit = dx.models.dirichlet.fit if dense else dx.models.inverse_rank.fit
     tree = fit(ann, draws=3, chains=draw(st.integers(1, 2)), random_seed=1, progressbar=False)
-    found = tree["posterior"]["plausibility"]
+    result = tree["posterior"]["plausibility"]
     harm = draw(st.integers(0, 19))
     if harm == 0:
-        found = harmed(found, draw(st.sampled_from(HARMS)))
-    return ann, (tree if harm == 1 else found)
+        result = harmed(result, draw(st.sampled_from(HARMS)))
+    return ann, (tree if harm == 1 else result)
 
 
 HARMS = (
@@ -49,18 +49,18 @@ HARMS = (
 )
 
 
-def harmed(found: xr.DataArray, how: str) -> xr.DataArray:
+def harmed(result: xr.DataArray, how: str) -> xr.DataArray:
     """Do plausibilities a wrong."""
     ways = {
-        "nan": lambda: found.where(found["item"] != found["item"][0]),
-        "negative": lambda: -found,
-        "too much": lambda: 3 * found,
-        "no chain": lambda: found.isel(chain=0, drop=True),
-        "no item": lambda: found.isel(item=0, drop=True),
-        "integers": lambda: found.round().astype(int),
-        "bare": lambda: xr.DataArray(found.to_numpy()),
-        "twice": lambda: xr.concat([found, found], "item"),
-        "no draws": lambda: found.isel(draw=[]),
+        "nan": lambda: result.where(result["item"] != result["item"][0]),
+        "negative": lambda: -result,
+        "too much": lambda: 3 * result,
+        "no chain": lambda: result.isel(chain=0, drop=True),
+        "no item": lambda: result.isel(item=0, drop=True),
+        "integers": lambda: result.round().astype(int),
+        "bare": lambda: xr.DataArray(result.to_numpy()),
+        "twice": lambda: xr.concat([result, result], "item"),
+        "no draws": lambda: result.isel(draw=[]),
     }
     return ways[how]()
 
@@ -70,8 +70,8 @@ def calls(draw, entry):
     """Make the arguments of one call."""
     more = dict(entry.arguments)
     if entry.takes in {"lists", "plausibility", "probabilities", "two labels"}:
-        ann, found = draw(plausibilities())
-        args = [found]
+        ann, result = draw(plausibilities())
+        args = [result]
         if entry.takes != "plausibility":
             args.append(draw(prediction_sets(ann, ("labels", "ranks", "scores"))))
         labels = ann["label"].to_numpy().tolist()
@@ -82,11 +82,11 @@ def calls(draw, entry):
     elif entry.takes in {"components", "pools"}:
         args = [draw(fits(entry.takes))]
     elif entry.takes == "scores":
-        ann, found = draw(plausibilities())
-        if isinstance(found, xr.DataArray):
-            found = found.isel({found.dims[-1]: 0}, drop=True)
-            found = found.drop_vars("candidate_size", errors="ignore")
-        args = [found, draw(prediction_sets(ann, ("numbers", "labels")))]
+        ann, result = draw(plausibilities())
+        if isinstance(result, xr.DataArray):
+            result = result.isel({result.dims[-1]: 0}, drop=True)
+            result = result.drop_vars("candidate_size", errors="ignore")
+        args = [result, draw(prediction_sets(ann, ("numbers", "labels")))]
     elif entry.name == "event_plausibility":
         args, more = [normal(draw(draws_()), draw(draws_()))], {"threshold": 0.2}
     elif entry.name == "majority_accuracy":

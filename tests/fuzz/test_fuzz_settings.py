@@ -137,9 +137,9 @@ def annotations(model):
     if kind == "pair":
         left = np.arange(20) % 3
         return dx.pairs({"left": left, "right": (left + 1) % 3, "winner": ["left", "tie"] * 10})
-    said = rng.normal(size=20) if kind == "continuous" else rng.choice(["p", "q", "r"], 20)
+    labels = rng.normal(size=20) if kind == "continuous" else rng.choice(["p", "q", "r"], 20)
     table = {"item": np.repeat(np.arange(5), 4), "annotator": np.tile(list("abcd"), 5),
-             "label": said, "pool": np.tile(["old", "old", "new", "new"], 5)}  # fmt: skip
+             "label": labels, "pool": np.tile(["old", "old", "new", "new"], 5)}  # fmt: skip
     return dx.annotations(table, pool="pool", kind=kind)
 
 

@@ -65,11 +65,11 @@ def test_a_statistic_is_within_its_bounds_or_refused(entry, data):
 
 def sound(entry, answer):
     """Check bounds, and that nothing is undefined in silence."""
-    found = answer.value
-    if isinstance(found, xr.Dataset):
-        found = found[entry.variable or entry.name]
-    within(found, entry.low, entry.high)
-    if not any("annotator_" in array.dims for array in arrays(found)):  # a diagonal is NaN
+    result = answer.value
+    if isinstance(result, xr.Dataset):
+        result = result[entry.variable or entry.name]
+    within(result, entry.low, entry.high)
+    if not any("annotator_" in array.dims for array in arrays(result)):  # a diagonal is NaN
         explained(answer, but=DOCUMENTED)
     for array in arrays(answer.value):
         assert array.name
@@ -85,8 +85,8 @@ def test_a_bootstrap_of_it_is_too(entry, data):
     answer = judged("bayesian_bootstrap", dx.bayesian_bootstrap, entry.function, *args, **call)
     if answer.refused:
         return
-    found = answer.value
-    found = found[entry.variable or entry.name] if isinstance(found, xr.Dataset) else found
-    within(found, entry.low, entry.high)
+    result = answer.value
+    result = result[entry.variable or entry.name] if isinstance(result, xr.Dataset) else result
+    within(result, entry.low, entry.high)
     for array in arrays(answer.value):
         assert array.dims[:2] == ("chain", "draw")

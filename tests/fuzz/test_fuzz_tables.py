@@ -19,16 +19,16 @@ pytestmark = pytest.mark.long
 @st.composite
 def draws(draw):
     """Make plausibilities, metrics of them, comparisons, or what is none of these."""
-    ann, found = draw(plausibilities())
+    ann, result = draw(plausibilities())
     what = draw(st.integers(0, 4))
     if what == 0:
         return draw(st.sampled_from(NOT_DATA))
     if what == 1:
-        return found
+        return result
     pred = draw(prediction_sets(ann, ("labels", "ranks", "scores")))
-    answer = judged("top_k_accuracy", dx.top_k_accuracy, found, pred, on_missing="drop")
+    answer = judged("top_k_accuracy", dx.top_k_accuracy, result, pred, on_missing="drop")
     if answer.refused:
-        return found
+        return result
     if what == 2:
         return answer.value
     other = judged("compare", dx.compare, answer.value)

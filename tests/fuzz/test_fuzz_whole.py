@@ -257,7 +257,7 @@ def test_a_dear_function_is_sound_or_refused(name, data):
 @given(data=st.data())
 def test_what_is_drawn_by_chunks_is_what_is_drawn_at_once(data):
     """Or is refused in the same words, be it later."""
-    model = data.draw(st.sampled_from([one for one in MODELS if one.name in BY_ITEM]))
+    model = data.draw(st.sampled_from([first for first in MODELS if first.name in BY_ITEM]))
     ann = data.draw(annotation_sets(model.kinds))
     more = {"draws": 4, "chains": 2} | SEEDED | QUIET
     whole = judged(f"whole.{model.name}", model.module.fit, ann, **more)
@@ -266,8 +266,8 @@ def test_what_is_drawn_by_chunks_is_what_is_drawn_at_once(data):
     lazily = judged(f"whole.{model.name}", drawn_now, model.module.fit, cut.value, **more)
     assert bool(whole.refused) == bool(lazily.refused), (whole.refused, lazily.refused)
     if not whole.refused:
-        one, other = (answer.value["posterior"].to_dataset() for answer in (whole, lazily))
-        xr.testing.assert_equal(one.drop_attrs(), other.drop_attrs().sel(item=one["item"]))
+        first, second = (answer.value["posterior"].to_dataset() for answer in (whole, lazily))
+        xr.testing.assert_equal(first.drop_attrs(), second.drop_attrs().sel(item=first["item"]))
 
 
 def drawn_now(fit, annotations, **settings):
@@ -283,9 +283,9 @@ def test_an_evaluation_is_summarised_and_reported(data):
     if answer.refused:
         return
     for of in (None, "annotators", data.draw(st.sampled_from(["x", 5, ["a"], "systems"]))):
-        found = judged("whole.summary", dx.summary, answer.value, of)
-        if not found.refused and {"hdi_low", "hdi_high"} <= set(found.value):
-            assert not (found.value["hdi_low"] > found.value["hdi_high"]).any()
+        result = judged("whole.summary", dx.summary, answer.value, of)
+        if not result.refused and {"hdi_low", "hdi_high"} <= set(result.value):
+            assert not (result.value["hdi_low"] > result.value["hdi_high"]).any()
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder, "report.html")
         settings = data.draw(settings_of(dx.report))

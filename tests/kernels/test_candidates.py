@@ -79,9 +79,9 @@ def test_groups_are_sums_of_the_expanded_row(a):
     theta = np.array([0.3, 0.1, 0.0, 0.6])
     for key in row_keys(np.arange(20, dtype=np.uint64), seed=1):
         dense = _expand(theta, codes, sizes, a, key, n_labels)
-        found = grouped_candidates(theta, codes, sizes, a, key, group, np.zeros(3))
-        np.testing.assert_allclose(found, np.bincount(group, dense), atol=1e-11)
-        assert found.sum() == pytest.approx(1, abs=1e-12)
+        result = grouped_candidates(theta, codes, sizes, a, key, group, np.zeros(3))
+        np.testing.assert_allclose(result, np.bincount(group, dense), atol=1e-11)
+        assert result.sum() == pytest.approx(1, abs=1e-12)
 
 
 def test_a_remainder_without_mass_gives_nothing():
@@ -123,14 +123,14 @@ def test_parts_come_to_the_same_as_the_whole(seed):
     whole, n = find_patterns(columns), len(columns[0])
     cut = np.random.default_rng(seed).integers(0, n + 1)
     parts = [find_patterns([c[part] for c in columns]) for part in (slice(cut), slice(cut, n))]
-    for found in (merged(parts), merged(parts[::-1]), merged([whole])):
-        for one, other in zip(found, whole, strict=True):
+    for actual in (merged(parts), merged(parts[::-1]), merged([whole])):
+        for one, other in zip(actual, whole, strict=True):
             np.testing.assert_array_equal(one, other)
 
 
 def test_probabilities_of_labels_that_are_alike_are_summed():
-    found = find_patterns([np.array([[1.0, 0.0, 1.0], [2.0, 0.0, 1.0]])])
-    cell, probability = distinct(found, np.array([[0.2, 0.3, 0.5], [0.1, 0.2, 0.7]]))
-    assert found.cells.ravel().tolist() == [0, 1, 2]
+    result = find_patterns([np.array([[1.0, 0.0, 1.0], [2.0, 0.0, 1.0]])])
+    cell, probability = distinct(result, np.array([[0.2, 0.3, 0.5], [0.1, 0.2, 0.7]]))
+    assert result.cells.ravel().tolist() == [0, 1, 2]
     assert cell.tolist() == [[0, 1, 0], [0, 1, 2]]
     np.testing.assert_allclose(probability, [[0.2, 0.8, 0], [0.1, 0.2, 0.7]])

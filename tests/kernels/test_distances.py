@@ -21,8 +21,8 @@ def test_absolute_differences_over_all_pairs(trials):
         return abs(a - b)
 
     for seed in range(150):
-        item, annotator, said, n_items = random_rows(seed, n_labels=6, trials=trials)
-        values = np.random.default_rng(seed).normal(size=6)[said]
+        item, annotator, labels, n_items = random_rows(seed, n_labels=6, trials=trials)
+        values = np.random.default_rng(seed).normal(size=6)[labels]
         within, own = far_pairs(grouped(item, annotator, n_items), values)
         for i in range(n_items):
             numbers = by_annotator(item, annotator, values, i)
@@ -62,12 +62,12 @@ def test_rank_distance_is_one_minus_the_mean_average_overlap(depth):
     one, lists = random_lists(rng, 15, 7)
     two, others = random_lists(rng, 15, 7)
     left, right = (grid.ravel() for grid in np.indices((15, 15)))
-    found = rank_distance(lists, others, left, right, n_labels=7, depth=depth)
+    actual = rank_distance(lists, others, left, right, n_labels=7, depth=depth)
     expected = [
         1 - dx.mean_average_overlap(one[a], two[b], depth=depth, n_labels=7)
         for a, b in zip(left, right, strict=True)
     ]
-    np.testing.assert_allclose(found, expected, atol=1e-14)
+    np.testing.assert_allclose(actual, expected, atol=1e-14)
 
 
 def test_rankings_alike_down_to_the_depth_are_exactly_0_apart():
@@ -84,7 +84,7 @@ def test_jaccard_of_sets():
     one, lists = random_lists(rng, 12, 6)
     two, others = random_lists(rng, 12, 6)
     left, right = (grid.ravel() for grid in np.indices((12, 12)))
-    found = set_distance(lists, others, left, right, "jaccard")
+    actual = set_distance(lists, others, left, right, "jaccard")
     sets = [
         [{code for block in blocks for code in block} for blocks in side] for side in (one, two)
     ]
@@ -92,7 +92,7 @@ def test_jaccard_of_sets():
         1 - len(sets[0][a] & sets[1][b]) / len(sets[0][a] | sets[1][b])
         for a, b in zip(left, right, strict=True)
     ]
-    np.testing.assert_allclose(found, expected, rtol=1e-15)
+    np.testing.assert_allclose(actual, expected, rtol=1e-15)
 
 
 def test_a_list_of_nothing_has_no_entries():

@@ -54,9 +54,9 @@ def test_strata_are_drawn_as_integration_says(data, noise):
     around = around_likelihood(log_likelihood, where)
     drawn = draw_strata(log_likelihood, where, around, 6000, 200, 11)
     mean, sd = by_grid(data, noise)
-    found = drawn[:, [1, 0, *range(2, 2 + len(data))]]
-    np.testing.assert_allclose(found.mean(axis=0), mean, atol=0.08 * sd.max())
-    np.testing.assert_allclose(found.std(axis=0), sd, rtol=0.08)
+    result = drawn[:, [1, 0, *range(2, 2 + len(data))]]
+    np.testing.assert_allclose(result.mean(axis=0), mean, atol=0.08 * sd.max())
+    np.testing.assert_allclose(result.std(axis=0), sd, rtol=0.08)
 
 
 def test_the_log_density_stands_behind_each_draw_and_shared_numbers_are_told_first():

@@ -34,8 +34,8 @@ def test_counts_are_those_of_all_sequences(n_labels, further):
     sequences = itertools.product(range(n_labels), repeat=further)
     seen = Counter(tuple(np.bincount(one, minlength=n_labels).tolist()) for one in sequences)
     counts = counts_of(n_labels, further)
-    found = dict(zip(map(tuple, counts.tolist()), orders(counts).tolist(), strict=True))
-    assert found == seen
+    result = dict(zip(map(tuple, counts.tolist()), orders(counts).tolist(), strict=True))
+    assert result == seen
     assert len(counts) == n_counts(n_labels, further)
 
 
@@ -107,18 +107,18 @@ def test_round_numbers_are_not_rounded_up():
 def test_rounding_does_not_leave_the_scale():
     # k r / (1 + (k - 1) r) of r = -1 / (2 k - 1) is -1; what lies well below it is not rounding.
     k = np.arange(2, 500)
-    found = stepped_up(-1 / (2 * k - 1), k)
-    assert found.min() == -1.0
-    np.testing.assert_allclose(found, -1.0, rtol=1e-12)
+    result = stepped_up(-1 / (2 * k - 1), k)
+    assert result.min() == -1.0
+    np.testing.assert_allclose(result, -1.0, rtol=1e-12)
     assert stepped_up(-0.2, 3) == -1.0
     assert stepped_up(-0.25, 3) == pytest.approx(-1.5)
     assert stepped_up(-0.2 - 1e-9, 3) < -1
 
 
 def test_ends_of_the_scale():
-    found = labels_needed([1.0, 0.0, -0.3, np.nan, 1e-320], 0.9)
-    np.testing.assert_array_equal(found[:4], [1, np.inf, np.inf, np.nan])
-    assert found[4] > 1e300
+    result = labels_needed([1.0, 0.0, -0.3, np.nan, 1e-320], 0.9)
+    np.testing.assert_array_equal(result[:4], [1, np.inf, np.inf, np.nan])
+    assert result[4] > 1e300
     np.testing.assert_array_equal(
         stepped_up([0.0, 1.0, -0.5], [[1], [3]]), [[0, 1, -0.5], [0, 1, np.nan]]
     )
@@ -140,16 +140,16 @@ def pair(p, n_labels):
 def test_returns_the_accuracy_that_the_pair_had(n_labels, genuine):
     for p in np.linspace(1 / n_labels, 1, 13):
         sigma, rho = pair(p, n_labels)
-        found = accuracy_from_concordance(genuine**2 * sigma, genuine, n_labels)
-        assert found == pytest.approx(p, abs=1e-7)  # a double root at chance
+        result = accuracy_from_concordance(genuine**2 * sigma, genuine, n_labels)
+        assert result == pytest.approx(p, abs=1e-7)  # a double root at chance
         assert accuracy_from_rho(genuine**2 * rho, genuine) == pytest.approx(p)
 
 
 def test_what_no_annotators_have_is_nan():
-    found = accuracy_from_rho([0.0, 0.81, 0.82, np.nan], 0.9)
-    np.testing.assert_allclose(found, [0, 1, np.nan, np.nan])
-    found = accuracy_from_concordance([0.3, 1 / 3, 1.0, np.nan], 1.0, 3)
-    np.testing.assert_allclose(found, [np.nan, 1 / 3, 1, np.nan], atol=1e-6)
+    result = accuracy_from_rho([0.0, 0.81, 0.82, np.nan], 0.9)
+    np.testing.assert_allclose(result, [0, 1, np.nan, np.nan])
+    result = accuracy_from_concordance([0.3, 1 / 3, 1.0, np.nan], 1.0, 3)
+    np.testing.assert_allclose(result, [np.nan, 1 / 3, 1, np.nan], atol=1e-6)
     assert np.isnan(accuracy_from_concordance(0.65, 0.8, 2))
 
 

@@ -37,8 +37,8 @@ def test_every_annotator_of_an_item_is_a_run_of_rows(n_annotators):
         # Items, then annotators, then the order in which the rows came.
         np.testing.assert_array_equal(rows.order, np.lexsort((np.arange(n_rows), annotator, item)))
         np.testing.assert_array_equal(np.diff(rows.start), np.bincount(item, minlength=n_items))
-        voices = [len(set(annotator[item == i].tolist())) for i in range(n_items)]
-        assert rows.n_annotators.tolist() == voices
+        statements = [len(set(annotator[item == i].tolist())) for i in range(n_items)]
+        assert rows.n_annotators.tolist() == statements
         for place, row in enumerate(rows.order):
             same = (item == item[row]) & (annotator == annotator[row])
             assert rows.share[place] == 1.0 / same.sum()
@@ -57,8 +57,8 @@ def test_items_without_rows_have_no_voices():
 
 def test_small_integers_serve_as_codes():
     item, annotator = np.array([1, 0, 1], dtype=np.int8), np.array([2, 0, 1], dtype=np.uint16)
-    found = grouped(item, annotator, 2)
-    for one, other in zip(found, grouped(item.astype(int), annotator.astype(int), 2), strict=True):
+    result = grouped(item, annotator, 2)
+    for one, other in zip(result, grouped(item.astype(int), annotator.astype(int), 2), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -78,21 +78,21 @@ def far(a, b):
 @pytest.mark.parametrize("trials", [False, True])
 def test_squared_differences_over_all_pairs(trials, centre):
     for seed in range(200):
-        item, annotator, said, n_items = random_rows(seed, trials=trials)
-        values = np.random.default_rng(seed).normal(size=4)[said]
+        item, annotator, labels, n_items = random_rows(seed, trials=trials)
+        values = np.random.default_rng(seed).normal(size=4)[labels]
         rows = grouped(item, annotator, n_items)
-        found = moments(rows, values)
-        total, squared = around(found, rows.n_annotators, centre)
-        within = squared_pairs(found, rows.n_annotators)
+        computed_moments = moments(rows, values)
+        total, squared = around(computed_moments, rows.n_annotators, centre)
+        within = squared_pairs(computed_moments, rows.n_annotators)
         for i in range(n_items):
             numbers = by_annotator(item, annotator, values, i)
             means = [np.mean(one) - centre for one in numbers]
             squares = [np.mean((np.array(one) - centre) ** 2) for one in numbers]
             assert total[i] == pytest.approx(sum(means), abs=1e-12)
             assert squared[i] == pytest.approx(sum(squares), abs=1e-12)
-            assert numbers == [] or found.centre[i] in np.concatenate(numbers)
+            assert numbers == [] or computed_moments.centre[i] in np.concatenate(numbers)
             assert within[i] == pytest.approx(pairs(numbers, far), abs=1e-11)
-            own = 2 * (found.squares[i] - found.squared_means[i])
+            own = 2 * (computed_moments.squares[i] - computed_moments.squared_means[i])
             assert own == pytest.approx(pairs(numbers, far, same=True), abs=1e-11)
 
 
@@ -114,58 +114,58 @@ def test_items_keep_their_digits_however_far_apart_they_are():
     values = np.array([1, 2, 4, 7]) / 16
     rows = grouped(np.repeat([0, 1], 4), np.tile(np.arange(4), 2), 2)
     sums = moments(rows, np.concatenate([values, values + 2.0**40]))
-    found = squared_pairs(sums, rows.n_annotators)
+    actual = squared_pairs(sums, rows.n_annotators)
     expected = 2 * sum(far(a, b) for a in values for b in values) / 2
-    np.testing.assert_array_equal(found, [expected, expected])
+    np.testing.assert_array_equal(actual, [expected, expected])
 
 
 @pytest.mark.parametrize("trials", [False, True])
 def test_amounts_and_agreeing_pairs(trials):
     for seed in range(200):
-        item, annotator, said, n_items = random_rows(seed, trials=trials)
-        found = label_shares(grouped(item, annotator, n_items), said, 4)
+        item, annotator, answers, n_items = random_rows(seed, trials=trials)
+        shares = label_shares(grouped(item, annotator, n_items), answers, 4)
         for i in range(n_items):
-            labels = by_annotator(item, annotator, said, i)
-            entries = slice(found.start[i], found.start[i + 1])
-            amount = {k: sum(np.mean(np.array(one) == k) for one in labels) for k in range(4)}
+            labels = by_annotator(item, annotator, answers, i)
+            entries = slice(shares.start[i], shares.start[i + 1])
+            amount = {k: sum(np.mean(np.array(label) == k) for label in labels) for k in range(4)}
             seen = {k: n for k, n in amount.items() if n > 0}
-            assert len(set(found.label[entries].tolist())) == len(found.label[entries])
+            assert len(set(shares.label[entries].tolist())) == len(shares.label[entries])
             assert dict(
-                zip(found.label[entries].tolist(), found.amount[entries].tolist(), strict=True)
+                zip(shares.label[entries].tolist(), shares.amount[entries].tolist(), strict=True)
             ) == pytest.approx(seen, abs=1e-12)
             same = pairs(labels, lambda a, b: float(a == b))
-            assert found.agreement[i] == pytest.approx(same, abs=1e-12)
+            assert shares.agreement[i] == pytest.approx(same, abs=1e-12)
             own = pairs(labels, lambda a, b: float(a == b), same=True)
-            assert found.own[i] == pytest.approx(own, abs=1e-12)
+            assert shares.own[i] == pytest.approx(own, abs=1e-12)
 
 
 def test_counts_are_exact_where_nobody_repeats():
-    item, annotator, said, n_items = random_rows(1, trials=False)
-    found = label_shares(grouped(item, annotator, n_items), said, 4)
-    for array in (found.amount, found.agreement, found.own):
+    item, annotator, labels, n_items = random_rows(1, trials=False)
+    shares = label_shares(grouped(item, annotator, n_items), labels, 4)
+    for array in (shares.amount, shares.agreement, shares.own):
         np.testing.assert_array_equal(array, np.rint(array))
 
 
 def test_a_large_label_space_costs_nothing_per_item():
     n = 20_000
     rows = grouped(np.repeat(np.arange(n), 2), np.tile([0, 1], n), n)
-    found = label_shares(rows, np.repeat(np.arange(n), 2)[::-1], n)
-    assert len(found.label) == n
-    assert (found.amount == 2).all()
-    assert (found.agreement == 2).all()
+    shares = label_shares(rows, np.repeat(np.arange(n), 2)[::-1], n)
+    assert len(shares.label) == n
+    assert (shares.amount == 2).all()
+    assert (shares.agreement == 2).all()
 
 
 @pytest.mark.parametrize(("draws", "sets"), [(40, 40), (40, 100), (100, 40), (1, 7), (7, 1)])
 def test_ranks_go_together_and_no_draw_is_used_twice_before_all_are(draws, sets):
     rng = np.random.default_rng(draws)
-    one, other = rng.normal(size=draws), rng.normal(size=sets)
-    found = matched(one, other, rng)
-    assert (np.diff(one[found[np.argsort(other)]]) >= 0).all()
-    times = np.bincount(found, minlength=draws)
+    first, second = rng.normal(size=draws), rng.normal(size=sets)
+    result = matched(first, second, rng)
+    assert (np.diff(first[result[np.argsort(second)]]) >= 0).all()
+    times = np.bincount(result, minlength=draws)
     assert times.max() - times.min() <= 1
 
 
 def test_equal_ones_are_paired_at_random():
     rng = np.random.default_rng(1)
-    found = [matched(np.arange(2.0), np.zeros(2), rng)[0] for _ in range(400)]
-    assert 150 < sum(found) < 250
+    result = [matched(np.arange(2.0), np.zeros(2), rng)[0] for _ in range(400)]
+    assert 150 < sum(result) < 250

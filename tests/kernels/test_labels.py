@@ -40,11 +40,11 @@ def test_looks_up_every_label_and_none_that_is_not_there():
     rng = np.random.default_rng(1)
     for _ in range(100):
         shares, n_items, n_labels = drawn(rng)
-        said = rng.integers(-1, n_labels + 2, size=(n_items, 3))
+        labels = rng.integers(-1, n_labels + 2, size=(n_items, 3))
         table = np.pad(dense(shares, shares.amount, n_items, n_labels), ((0, 0), (0, 3)))
-        expected = np.take_along_axis(table, said, axis=1)  # -1 is the last column, of zeros
-        found = amounts_at(shares.start, shares.label, shares.amount, said, n_labels)
-        np.testing.assert_array_equal(found, expected)
+        expected = np.take_along_axis(table, labels, axis=1)  # -1 is the last column, of zeros
+        actual = amounts_at(shares.start, shares.label, shares.amount, labels, n_labels)
+        np.testing.assert_array_equal(actual, expected)
 
 
 def test_leaders_share_one():
@@ -54,29 +54,29 @@ def test_leaders_share_one():
         table = dense(shares, shares.amount, n_items, n_labels)
         top = (table > table.max(axis=1, keepdims=True) - 1e-9) & (table > 0)
         expected = top / np.maximum(top.sum(axis=1, keepdims=True), 1)
-        found = dense(shares, leaders(shares.start, shares.amount), n_items, n_labels)
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+        actual = dense(shares, leaders(shares.start, shares.amount), n_items, n_labels)
+        np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-12)
 
 
-def listed(item, annotator, said, n_items, n_labels=4):
+def listed(item, annotator, labels, n_items, n_labels=4):
     rows = grouped(item, annotator, n_items)
-    shares = label_shares(rows, said, n_labels)
-    return label_pairs(rows, shares, said, n_labels, np.ones(len(rows.n_annotators)))
+    shares = label_shares(rows, labels, n_labels)
+    return label_pairs(rows, shares, labels, n_labels, np.ones(len(rows.n_annotators)))
 
 
 @pytest.mark.parametrize("trials", [False, True])
 def test_any_distance_is_a_sum_over_the_pairs(trials):
     for seed in range(200):
-        item, annotator, said, n_items = random_rows(seed, trials=trials)
+        item, annotator, answers, n_items = random_rows(seed, trials=trials)
         table = np.random.default_rng(seed).random((4, 4))
         table = (table + table.T) * (1 - np.eye(4))
-        found = listed(item, annotator, said, n_items)
-        places = np.divmod(found.cell, 4)
+        actual = listed(item, annotator, answers, n_items)
+        places = np.divmod(actual.cell, 4)
         assert (places[0] <= places[1]).all()
         for i in range(n_items):
-            entries = slice(found.start[i], found.start[i + 1])
-            low, high, amount = (x[entries] for x in (*places, found.amount))
-            labels = by_annotator(item, annotator, said, i)
+            entries = slice(actual.start[i], actual.start[i + 1])
+            low, high, amount = (x[entries] for x in (*places, actual.amount))
+            labels = by_annotator(item, annotator, answers, i)
             expected = pairs(labels, table.item)
             assert amount @ table[low, high] == pytest.approx(expected, abs=1e-12)
             # What annotators contradict themselves by stands apart, with a negative sign.
@@ -85,23 +85,23 @@ def test_any_distance_is_a_sum_over_the_pairs(trials):
 
 
 def test_equal_labels_are_no_pair():
-    found = listed(np.zeros(4, int), np.arange(4), np.full(4, 2), 1)
-    assert found.start.tolist() == [0, 0]
+    result = listed(np.zeros(4, int), np.arange(4), np.full(4, 2), 1)
+    assert result.start.tolist() == [0, 0]
     again = listed(np.zeros(4, int), np.zeros(4, int), np.full(4, 2), 1)
     assert again.amount.sum() == 0
 
 
 def test_memory_grows_with_distinct_labels_and_not_with_rows():
-    said = np.tile(np.arange(5), 20_000)
-    found = listed(np.zeros(len(said), int), np.arange(len(said)), said, 1, 5)
-    assert len(found.amount) == 10
-    assert found.amount.tolist() == [2.0 * 20_000**2] * 10
+    labels = np.tile(np.arange(5), 20_000)
+    result = listed(np.zeros(len(labels), int), np.arange(len(labels)), labels, 1, 5)
+    assert len(result.amount) == 10
+    assert result.amount.tolist() == [2.0 * 20_000**2] * 10
 
 
 def test_more_pairs_than_memory_holds_are_refused():
-    said = np.arange(100_000)
+    labels = np.arange(100_000)
     with pytest.raises(AnnotationError, match=r"pairs of different labels.*4,999,950,000.*Round"):
-        listed(np.zeros(len(said), int), said, said, 1, len(said))
+        listed(np.zeros(len(labels), int), labels, labels, 1, len(labels))
 
 
 def test_rounding_does_not_part_what_is_tied():
@@ -122,7 +122,7 @@ def test_each_annotator_has_the_mean_over_his_items():
         item, who, code = (rng.integers(high, size=n) for high in (n_items, 6, n_labels))
         weight = 1.0 / rng.integers(1, 4, size=n)
         rows = grouped(item, who, n_items)
-        found = leading_label_by_annotator(rows, weight, code, n_labels, who, 7)
+        actual = leading_label_by_annotator(rows, weight, code, n_labels, who, 7)
         expected = np.full(7, np.nan)
         for r in range(7):
             credit = []
@@ -133,20 +133,20 @@ def test_each_annotator_has_the_mean_over_his_items():
                     leading = np.flatnonzero(score >= score.max() - 1e-9)
                     credit.append(np.isin(leading, code[(item == i) & (who == r)]).mean())
             expected[r] = np.mean(credit) if credit else np.nan
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-12)
 
 
-def slim(who, said):
+def slim(who, labels):
     rows = grouped(np.zeros(len(who), int), who, 1)
-    return slim_majority(rows.start, rows.own, rows.share, said, 2)[0]
+    return slim_majority(rows.start, rows.own, rows.share, labels, 2)[0]
 
 
 def test_parts_of_a_vote_are_added_up_to_rounding():
     # Three annotators said x three times over, one x and y: 3 1/2 to 1/2. He of the two labels
     # changes to y: 3 to 1. One of the others: 2 1/2 to 1 1/2. So it stands.
     who = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3])
-    said = np.array([0] * 10 + [1])
-    assert not slim(who, said)
+    labels = np.array([0] * 10 + [1])
+    assert not slim(who, labels)
     # Two times x in thirds against one y: changed by one it is 1 to 2.
-    assert slim(who[[0, 1, 2, 3, 4, 5, 9]], said[[0, 1, 2, 3, 4, 5, 10]])
+    assert slim(who[[0, 1, 2, 3, 4, 5, 9]], labels[[0, 1, 2, 3, 4, 5, 10]])
     assert not slim(np.zeros(0, int), np.zeros(0, int))

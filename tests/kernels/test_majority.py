@@ -31,11 +31,11 @@ label_counts = st.integers(2, 6)
 def tables(accuracies, n_labels):
     """Add up the chances of all tables in which label 0, the right one, wins, and its part."""
     total = 0.0
-    for said in itertools.product(range(n_labels), repeat=len(accuracies)):
+    for labels in itertools.product(range(n_labels), repeat=len(accuracies)):
         chance = 1.0
-        for label, p in zip(said, accuracies, strict=True):
+        for label, p in zip(labels, accuracies, strict=True):
             chance *= p if label == 0 else (1 - p) / (n_labels - 1)
-        count = [said.count(label) for label in range(n_labels)]
+        count = [labels.count(label) for label in range(n_labels)]
         if count[0] == max(count):
             total += chance / count.count(count[0])
     return total
@@ -56,9 +56,9 @@ def test_is_the_sum_over_all_tables(annotators, n_labels):
 def test_is_what_the_source_says():
     # Cabitza et al. (2020), Figure 2: majorities of annotators with .85, "approximately eight
     # percentage points" more with three. Binomial tails, by hand for three: p^3 + 3 p^2 (1 - p).
-    found = [majority_alike(0.85, k, 2) for k in (3, 5, 7, 9)]
-    np.testing.assert_allclose(found, [0.939, 0.973, 0.988, 0.994], atol=5e-4)
-    assert found[0] == pytest.approx(0.85**3 + 3 * 0.85**2 * 0.15)
+    result = [majority_alike(0.85, k, 2) for k in (3, 5, 7, 9)]
+    np.testing.assert_allclose(result, [0.939, 0.973, 0.988, 0.994], atol=5e-4)
+    assert result[0] == pytest.approx(0.85**3 + 3 * 0.85**2 * 0.15)
 
 
 @given(st.floats(0, 1), st.integers(1, 400))
@@ -74,8 +74,8 @@ def test_an_even_panel_of_two_labels_is_as_good_as_the_odd_one_below(p, half):
 @given(st.floats(0, 1), st.integers(1, 60), label_counts)
 @some
 def test_equal_accuracies_are_a_case_of_unequal_ones(p, annotators, n_labels):
-    found = majority_unlike(np.full(annotators, p), n_labels)
-    assert found == pytest.approx(float(majority_alike(p, annotators, n_labels)), abs=1e-12)
+    result = majority_unlike(np.full(annotators, p), n_labels)
+    assert result == pytest.approx(float(majority_alike(p, annotators, n_labels)), abs=1e-12)
 
 
 @given(st.floats(0, 1), st.integers(1, 60), label_counts)
@@ -90,26 +90,26 @@ def test_more_annotators_better_than_chance_never_do_harm(above, annotators, n_l
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.floats(0, 1), label_counts)
 @some
 def test_a_better_annotator_makes_a_better_majority(accuracies, better, n_labels):
-    found = majority_unlike(accuracies, n_labels)
+    result = majority_unlike(accuracies, n_labels)
     improved = [max(accuracies[0], better), *accuracies[1:]]
-    assert majority_unlike(improved, n_labels) >= found - 1e-12
-    assert majority_unlike(accuracies[::-1], n_labels) == pytest.approx(float(found), abs=1e-12)
+    assert majority_unlike(improved, n_labels) >= result - 1e-12
+    assert majority_unlike(accuracies[::-1], n_labels) == pytest.approx(float(result), abs=1e-12)
 
 
 @given(st.integers(1, 300), label_counts)
 @some
 def test_ends_of_the_scale(annotators, n_labels):
-    found = majority_alike([0.0, 1 / n_labels, 1.0, np.nan], annotators, n_labels)
-    np.testing.assert_allclose(found, [0, 1 / n_labels, 1, np.nan], atol=1e-10)
+    result = majority_alike([0.0, 1 / n_labels, 1.0, np.nan], annotators, n_labels)
+    np.testing.assert_allclose(result, [0, 1 / n_labels, 1, np.nan], atol=1e-10)
 
 
 def test_rows_of_annotators_are_taken_one_by_one():
     p = np.random.default_rng(1).random((2, 3, 5))
     p[1, 2, 0] = np.nan
-    found = majority_unlike(p, 3)
-    assert found.shape == (2, 3)
-    assert np.isnan(found[1, 2])
-    assert found[0, 1] == pytest.approx(tables(p[0, 1], 3))
+    result = majority_unlike(p, 3)
+    assert result.shape == (2, 3)
+    assert np.isnan(result[1, 2])
+    assert result[0, 1] == pytest.approx(tables(p[0, 1], 3))
 
 
 @pytest.mark.long
@@ -117,16 +117,16 @@ def test_rows_of_annotators_are_taken_one_by_one():
 @some
 def test_is_the_least_number_that_reaches_the_target(above, target, n_labels):
     p = 1 / n_labels + 0.05 + above * (1 - 1 / n_labels - 0.05)
-    found = annotators_for_target(p, target, n_labels)
-    assert found >= 1
+    result = annotators_for_target(p, target, n_labels)
+    assert result >= 1
     if n_labels == 2:
-        assert found % 2 == 1
-    if not np.isfinite(found):  # rare: six labels, just above chance
+        assert result % 2 == 1
+    if not np.isfinite(result):  # rare: six labels, just above chance
         assert majority_alike(p, 999, n_labels) < target
         return
-    assert majority_alike(p, int(found), n_labels) >= target * (1 - 1e-12)
-    if found > 1:
-        assert majority_alike(p, int(found) - 1 - (n_labels == 2), n_labels) < target
+    assert majority_alike(p, int(result), n_labels) >= target * (1 - 1e-12)
+    if result > 1:
+        assert majority_alike(p, int(result) - 1 - (n_labels == 2), n_labels) < target
 
 
 def test_no_number_will_do_at_chance():
@@ -141,16 +141,16 @@ def test_no_number_will_do_at_chance():
 @pytest.mark.parametrize("above", [1e-2, 1e-4, 1e-6])
 def test_two_labels_near_chance_take_what_the_normal_limit_says(above):
     # (z / 2 above)^2 annotators, as the variance of a vote is 1/4.
-    found = annotators_for_target(0.5 + above, 0.95, 2)
-    assert found == pytest.approx((norm.ppf(0.95) / (2 * above)) ** 2, rel=2e-3)
-    assert found % 2 == 1
+    result = annotators_for_target(0.5 + above, 0.95, 2)
+    assert result == pytest.approx((norm.ppf(0.95) / (2 * above)) ** 2, rel=2e-3)
+    assert result % 2 == 1
     assert annotators_for_target(0.5 + 1e-9, 0.95, 2) == np.inf
 
 
 def test_many_draws_are_bracketed_together():
     p = np.random.default_rng(1).uniform(0.3, 1.0, size=(2, 40))
-    found = annotators_for_target(p, 0.9, 4)
-    for count, one in zip(found.ravel(), p.ravel(), strict=True):
+    result = annotators_for_target(p, 0.9, 4)
+    for count, one in zip(result.ravel(), p.ravel(), strict=True):
         assert count == annotators_for_target(one, 0.9, 4)
 
 
@@ -167,7 +167,7 @@ def test_annotators_who_err_together_are_worth_fewer():
 def exactly(x, votes, n_labels):
     """Count sequences of wrong votes in fractions, by how many labels are level with x."""
     rest, wrong = votes - x, n_labels - 1
-    found = Fraction(0)
+    result = Fraction(0)
     for level in range(min(wrong, rest // x) + 1):
         left = rest - level * x
         ways = [Fraction(1)] + [Fraction(0)] * left  # of votes below x, over their factorials
@@ -176,12 +176,12 @@ def exactly(x, votes, n_labels):
                 sum((ways[m - k] / factorial(k) for k in range(min(x - 1, m) + 1)), Fraction(0))
                 for m in range(left + 1)
             ]
-        found += (
+        result += (
             Fraction(comb(wrong, level), level + 1)
             * ways[left]
             * Fraction(factorial(rest), factorial(x) ** level)
         )
-    return float(found / Fraction(wrong) ** rest)
+    return float(result / Fraction(wrong) ** rest)
 
 
 @pytest.mark.parametrize(
@@ -201,24 +201,24 @@ def exactly(x, votes, n_labels):
     ],
 )
 def test_is_the_count_in_fractions(votes, n_labels):
-    found = winning_chances(votes, n_labels)
+    chances = winning_chances(votes, n_labels)
     expected = [0.0, *(exactly(x, votes, n_labels) for x in range(1, votes + 1))]
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(chances, expected, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize(("votes", "n_labels"), [(150, 3), (300, 10), (400, 419), (999, 5001)])
 def test_large_panels_and_many_labels_stay_on_the_scale(votes, n_labels):
     # With 5001 labels sums over the number of ties lose all their digits: terms of 1e30 cancel.
-    found = winning_chances(votes, n_labels)
-    assert found.min() >= 0
-    assert found.max() == 1
-    assert np.diff(found).min() > -1e-11
-    assert (found[votes // 2 + 1 :] == 1).all()
+    chances = winning_chances(votes, n_labels)
+    assert chances.min() >= 0
+    assert chances.max() == 1
+    assert np.diff(chances).min() > -1e-11
+    assert (chances[votes // 2 + 1 :] == 1).all()
     # All labels are alike: if the right one is as probable as any other, it wins 1 in L times.
     x = np.arange(votes + 1)
     log_ways = np.array([_log_comb(votes, k) for k in x])
     chance = np.exp(log_ways - x * np.log(n_labels) + (votes - x) * np.log1p(-1 / n_labels))
-    assert chance @ found == pytest.approx(1 / n_labels, rel=1e-9)
+    assert chance @ chances == pytest.approx(1 / n_labels, rel=1e-9)
 
 
 def test_what_is_kept_cannot_be_changed():

@@ -65,9 +65,9 @@ def test_moments_do_not_cancel():
 @given(st.floats(-1e9, 1e9), st.integers(2, 9))
 @settings(deadline=None, max_examples=30)
 def test_equal_scores_have_no_spread_at_all(value, n):
-    found = of_one_item([value] * n)
-    assert found.squares.tolist() == [0]
-    assert found.mean.tolist() == [value]
+    result = of_one_item([value] * n)
+    assert result.squares.tolist() == [0]
+    assert result.mean.tolist() == [value]
 
 
 def drawn(posterior, draws, seed=1):

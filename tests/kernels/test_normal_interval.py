@@ -41,8 +41,8 @@ def test_equals_quadrature(low, high):
 @pytest.mark.parametrize("x", [-5000.0, -200.0, -40.0, -25.5, -24.5, -10.0, -1.0, 0.0, 2.0, 8.0])
 def test_half_lines_are_the_distribution_function(x):
     want = special.log_ndtr(x)
-    for found in (interval(-INF, x), interval(-x, INF)):
-        assert found[0] == pytest.approx(want, rel=1e-12, abs=1e-15)
+    for actual in (interval(-INF, x), interval(-x, INF)):
+        assert actual[0] == pytest.approx(want, rel=1e-12, abs=1e-15)
     ratio = math.exp(stats.norm.logpdf(x) - want)
     digits = 1e-9 + 1e-15 * x * x  # of the logarithms whose difference the ratio is
     assert interval(-INF, x)[1:] == (0.0, pytest.approx(ratio, rel=digits))

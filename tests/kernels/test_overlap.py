@@ -120,8 +120,8 @@ def test_is_the_share_of_orders(blocks, depth):
 
 
 def test_average_overlap_of_disjoint_lists_is_zero():
-    one, other = depth_membership([[0, 1]], 4, 2), depth_membership([[2, 3]], 4, 2)
-    assert average_overlap(one, other) == 0
+    first, second = depth_membership([[0, 1]], 4, 2), depth_membership([[2, 3]], 4, 2)
+    assert average_overlap(first, second) == 0
 
 
 small = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=40)
@@ -145,9 +145,9 @@ def test_footrule_with_many_ties(pairs):
     ranks = rankdata(place)
     n = len(theta)
     expected = np.abs(rankdata(-theta) - ranks).sum() / (n * n // 2)
-    found = footrule_dense(theta, ranks)
-    assert found == pytest.approx(expected, abs=1e-12)
-    assert 0 <= found <= 1
+    actual = footrule_dense(theta, ranks)
+    assert actual == pytest.approx(expected, abs=1e-12)
+    assert 0 <= actual <= 1
 
 
 def test_one_label_has_no_order():

@@ -66,10 +66,10 @@ def test_equals_enumeration(seed):
         strengths, blocks = random_case(rng)
         log_strength = np.log(strengths)
         expected = enumerated(strengths, blocks)
-        found = log_likelihood(log_strength, *flat(blocks))
-        assert found == pytest.approx(expected, rel=0, abs=1e-10), (strengths, blocks)
+        actual = log_likelihood(log_strength, *flat(blocks))
+        assert actual == pytest.approx(expected, rel=0, abs=1e-10), (strengths, blocks)
         same, _ = log_likelihood_and_gradient(log_strength, *flat(blocks))
-        assert same == found
+        assert same == actual
 
 
 @pytest.mark.parametrize(

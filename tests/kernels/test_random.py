@@ -19,8 +19,8 @@ from dissensus.sampling import by_item
 
 
 def test_purposes_have_their_own_streams():
-    one, two = (generator(7, purpose).random(1000) for purpose in ("fit", "item weights"))
-    assert abs(np.corrcoef(one, two)[0, 1]) < 0.15
+    first, second = (generator(7, purpose).random(1000) for purpose in ("fit", "item weights"))
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.15
 
 
 def test_a_generator_is_used_as_it_is():
@@ -72,8 +72,8 @@ def test_is_splitmix64():
     golden = 0x9E3779B97F4A7C15
     states = np.array([(1234567 + golden * i) % 2**64 for i in range(1, 6)], dtype=np.uint64)
     assert mixed(states).tolist() == expected
-    found = _uniforms(np.uint64(1234567), 5)
-    np.testing.assert_allclose(found, np.array(expected, dtype=np.float64) / 2**64, atol=2**-52)
+    actual = _uniforms(np.uint64(1234567), 5)
+    np.testing.assert_allclose(actual, np.array(expected, dtype=np.float64) / 2**64, atol=2**-52)
 
 
 def test_uniforms_are_uniform_and_one_key_is_one_stream():

@@ -53,14 +53,14 @@ def by_enumeration(a, b, n):
 @pytest.mark.parametrize("n", [2, 3, 7])
 def test_it_is_bayes_with_errors_that_fall_on_all_others_alike(n):
     rng = np.random.default_rng(n)
-    one, two = rng.random((2, 20)) * 0.98 + 0.01
-    expected = [by_enumeration(a, b, n) for a, b in zip(one, two, strict=True)]
-    np.testing.assert_allclose(both_right(one, two, n - 1.0), expected, rtol=1e-13)
+    first, second = rng.random((2, 20)) * 0.98 + 0.01
+    expected = [by_enumeration(a, b, n) for a, b in zip(first, second, strict=True)]
+    np.testing.assert_allclose(both_right(first, second, n - 1.0), expected, rtol=1e-13)
 
 
 def test_extremes():
-    one, two = np.array([1.0, 0.0, 1.0, 1.0, 1e-200]), np.array([1.0, 0.0, 0.3, 0.0, 1e-200])
-    np.testing.assert_array_equal(both_right(one, two, 1.0), [1.0, 0.0, 1.0, np.nan, 0.0])
+    first, second = np.array([1.0, 0.0, 1.0, 1.0, 1e-200]), np.array([1.0, 0.0, 0.3, 0.0, 1e-200])
+    np.testing.assert_array_equal(both_right(first, second, 1.0), [1.0, 0.0, 1.0, np.nan, 0.0])
     assert np.isnan(both_right(np.array([0.5]), np.array([0.5]), np.nan)[0])
 
 
@@ -78,15 +78,15 @@ def test_three_ways_of_adding_up_are_one():
     expected = (weights @ each.T).ravel()
     item = np.array([0, 0, 2, 2])
     totals = weights[:, item] * amount
-    found = right_by_annotators(totals, who[left], who[right], accuracy, which, draw, 2.0)
-    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    actual = right_by_annotators(totals, who[left], who[right], accuracy, which, draw, 2.0)
+    np.testing.assert_allclose(actual, expected, rtol=1e-13)
     how = (weights, accuracy, who, which, draw, 2.0)
-    sure, said = np.ones(6), np.zeros(6, dtype=np.int64)
-    found = right_under_weights(pairs, sure, said, np.ones((2, 1)), *how)
-    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    sure, labels = np.ones(6), np.zeros(6, dtype=np.int64)
+    actual = right_under_weights(pairs, sure, labels, np.ones((2, 1)), *how)
+    np.testing.assert_allclose(actual, expected, rtol=1e-13)
     # Chance of 1 leaves confidence as it is: pairs count its products.
     sure = rng.random(6)
     meant = Pairs(start, left, right, amount * sure[left] * sure[right])
     expected = (weights @ right_by_item(*meant, accuracy, who, 2.0).T).ravel()
-    found = right_under_weights(pairs, sure, said, np.ones((2, 1)), *how)
-    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    actual = right_under_weights(pairs, sure, labels, np.ones((2, 1)), *how)
+    np.testing.assert_allclose(actual, expected, rtol=1e-13)

@@ -101,10 +101,10 @@ def test_a_tiny_concentration_gives_nearly_all_to_one_label_and_loses_none():
 
 def test_unnamed_labels_of_a_space_that_is_not_known_have_codes_of_their_own():
     assert unnamed_labels(CODES, 5, 7).tolist() == [0, 2, 3, 5, 6]
-    found = unnamed_labels(CODES, 5, 5).tolist()
-    assert found[:3] == [0, 2, 3]
-    assert all(code <= ANONYMOUS for code in found[3:])
-    assert len(set(found)) == 5
+    result = unnamed_labels(CODES, 5, 5).tolist()
+    assert result[:3] == [0, 2, 3]
+    assert all(code <= ANONYMOUS for code in result[3:])
+    assert len(set(result)) == 5
 
 
 def test_keys_hang_on_names_and_seed():
@@ -166,8 +166,8 @@ def test_candidates_are_the_top_of_the_expanded_row(seed, n_labels, k, a):
     theta[sizes == 0] = 0
     key = row_keys(np.array(seed, dtype=np.uint64), seed=1)
     dense = _expand(theta, codes, sizes, a, key, n_labels)
-    found = top_candidates(theta, codes, sizes, a, key, n_labels, like(k))
-    assert found.tolist() == sorted_top(dense, k)
+    candidates = top_candidates(theta, codes, sizes, a, key, n_labels, like(k))
+    assert candidates.tolist() == sorted_top(dense, k)
 
 
 @pytest.mark.parametrize("k", [1, 3, 16, 17, 40])
@@ -183,12 +183,16 @@ def test_a_longer_look_begins_with_the_shorter_one(k):
 
 def test_ties_of_named_and_unnamed_labels_go_by_label():
     codes, sizes = np.array([1, -2]), np.array([1, 2])
-    found = top_candidates(np.array([0.2, 0.4]), codes, sizes, np.inf, np.uint64(1), 3, like(3))
-    assert found.tolist() == [0, 1, 2]
+    candidates = top_candidates(
+        np.array([0.2, 0.4]), codes, sizes, np.inf, np.uint64(1), 3, like(3)
+    )
+    assert candidates.tolist() == [0, 1, 2]
 
 
 def test_labels_without_a_name_come_last_among_equals():
     codes, sizes = np.array([1, -2]), np.array([1, 2])
-    found = top_candidates(np.array([0.2, 0.4]), codes, sizes, np.inf, np.uint64(1), 2, like(3))
-    assert found[:2].tolist() == [0, 1]
-    assert found[2] < NOBODY
+    candidates = top_candidates(
+        np.array([0.2, 0.4]), codes, sizes, np.inf, np.uint64(1), 2, like(3)
+    )
+    assert candidates[:2].tolist() == [0, 1]
+    assert candidates[2] < NOBODY

@@ -61,19 +61,19 @@ def test_many_rows_go_in_threads_and_come_out_in_their_places(shape, monkeypatch
     """The longest dimension is cut into as many parts as there are processors."""
     rng = np.random.default_rng(1)
     rows, other = rng.normal(size=(*shape, 20)), rng.normal(size=(shape[-1], 20))
-    started, asked = module.ThreadPoolExecutor, []
-    monkeypatch.setattr(module, "ThreadPoolExecutor", lambda n: asked.append(n) or started(n))
+    started, requested = module.ThreadPoolExecutor, []
+    monkeypatch.setattr(module, "ThreadPoolExecutor", lambda n: requested.append(n) or started(n))
     monkeypatch.setattr("os.cpu_count", lambda: 3)
     each, total = _products(rows, other)
     np.testing.assert_array_equal(each, rows * other)
     np.testing.assert_allclose(total, (rows * other).sum(-1))
-    assert asked == [3]
+    assert requested == [3]
     with started(1) as pool:  # of threads none starts others
         np.testing.assert_array_equal(pool.submit(_products, rows, other).result()[0], each)
     with in_one_thread():  # nor do tasks of Dask's
         np.testing.assert_array_equal(_products(rows, other)[0], each)
     _products(rows[0, 0, 0], other[0])  # few numbers
-    assert asked == [3]
+    assert requested == [3]
 
 
 KERNEL = """

@@ -34,8 +34,8 @@ def test_equal_the_loop_over_pairs_wherever_numbers_lie(whole, tolerance, shift)
         rest = [total - 2 * (gap[v] ** 2).sum() for v in range(n)]
         np.testing.assert_allclose(left, np.array(rest) / ((n - 1) * (n - 2)), atol=1e-6)
     excess = np.maximum(gap - tolerance, 0)
-    found, without = excess_apart(*statements[:2], rows.share, given_values, float(tolerance))
-    np.testing.assert_allclose(found, excess.sum(axis=1) / (n - 1), rtol=1e-12, atol=1e-9)
+    actual, without = excess_apart(*statements[:2], rows.share, given_values, float(tolerance))
+    np.testing.assert_allclose(actual, excess.sum(axis=1) / (n - 1), rtol=1e-12, atol=1e-9)
     if n > 2:
         rest = [np.delete(np.delete(excess, v, 0), v, 1).sum() for v in range(n)]
         np.testing.assert_allclose(without, np.array(rest) / ((n - 1) * (n - 2)), atol=1e-9)

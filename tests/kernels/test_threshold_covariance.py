@@ -62,8 +62,8 @@ def test_the_reference_against_quadpack():
 @pytest.mark.parametrize("annotator", [0.0, 1.0, 50.0])
 def test_two_labels_over_a_wide_range(mu, item, annotator):
     one = (mu, item, annotator)
-    found = correlation(yes, mixture_variance, one)
-    assert found == pytest.approx(correlation_yes(one), rel=2e-6, abs=1e-12)
+    result = correlation(yes, mixture_variance, one)
+    assert result == pytest.approx(correlation_yes(one), rel=2e-6, abs=1e-12)
 
 
 @pytest.mark.parametrize("rho", [-1.0, -0.6, 0.0, 0.4, 0.95, 0.9999, 1.0])
@@ -76,11 +76,11 @@ def test_two_labels_over_a_wide_range(mu, item, annotator):
     ],
 )
 def test_two_labels_of_two_pools(one, two, rho):
-    found = correlation(yes, mixture_variance, one, two, rho)
-    assert found == pytest.approx(correlation_yes(one, two, rho), abs=1e-9)
-    found = correlation(ordered, step_variance, one, two, rho)
+    actual = correlation(yes, mixture_variance, one, two, rho)
+    assert actual == pytest.approx(correlation_yes(one, two, rho), abs=1e-9)
+    actual = correlation(ordered, step_variance, one, two, rho)
     expected = correlation_ordered(CUTS, VALUES, one, two, rho)
-    assert found == pytest.approx(expected, abs=1e-9)
+    assert actual == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("mu", [0.0, -2.0, 6.0])
@@ -88,8 +88,8 @@ def test_two_labels_of_two_pools(one, two, rho):
 @pytest.mark.parametrize("annotator", [0.0, 2.0])
 def test_ordered_labels_over_a_wide_range(mu, item, annotator):
     one = (mu, item, annotator)
-    found = correlation(ordered, step_variance, one)
-    assert found == pytest.approx(correlation_ordered(CUTS, VALUES, one), abs=1e-9)
+    result = correlation(ordered, step_variance, one)
+    assert result == pytest.approx(correlation_ordered(CUTS, VALUES, one), abs=1e-9)
 
 
 def test_no_effect_no_covariance():

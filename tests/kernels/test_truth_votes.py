@@ -25,20 +25,20 @@ def plain(rows, n_items):
 @given(ROWS, st.integers(7, 9))
 def test_patterns_are_the_distinct_tuples(rows, n_items):
     item, respondent, label = (np.array([row[k] for row in rows], dtype=np.int64) for k in range(3))
-    found, pattern = votes(item, respondent, label, n_items)
+    actual, pattern = votes(item, respondent, label, n_items)
     want = plain(rows, n_items)
-    assert found.start[0] == 0
-    assert found.start[-1] == len(found.respondent) == len(found.label) == len(found.times)
+    assert actual.start[0] == 0
+    assert actual.start[-1] == len(actual.respondent) == len(actual.label) == len(actual.times)
     told = [
         tuple(
-            ((int(found.respondent[e]), int(found.label[e])), int(found.times[e]))
+            ((int(actual.respondent[e]), int(actual.label[e])), int(actual.times[e]))
             for e in range(low, high)
         )
-        for low, high in zip(found.start, found.start[1:], strict=False)
+        for low, high in zip(actual.start, actual.start[1:], strict=False)
     ]
-    assert len(set(told)) == len(told) == len(found.n_items)
+    assert len(set(told)) == len(told) == len(actual.n_items)
     assert [tuple(sorted(told[p])) for p in pattern] == want
-    assert found.n_items.tolist() == np.bincount(pattern, minlength=len(told)).tolist()
+    assert actual.n_items.tolist() == np.bincount(pattern, minlength=len(told)).tolist()
 
 
 @settings(deadline=None, max_examples=50)

@@ -63,9 +63,9 @@ def test_whole_weights_are_repeats():
     times = np.array([[2, 1, 3, 1]])
     x, y = np.array([[1.0, 2, 3, 4]]), np.array([[0.0, 2, 1, 5]])
     repeated = [np.repeat(one, times[0], axis=1) for one in (x, y)]
-    found = line(x, y, times / 7)
+    actual = line(x, y, times / 7)
     expected = line(*repeated, np.full((1, 7), 1 / 7))
-    np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(actual, expected)
 
 
 def test_nothing_that_varies_has_no_line():

@@ -54,11 +54,11 @@ def test_names_say_k(make):
 def test_annotation_certainty_counts_sets(make, seed, top, zeros):
     theta = make.theta(seed, n_labels=4, draws=8, zeros=zeros)
     labels = list(theta["label"].values)
-    found = dx.annotation_certainty(theta, top)
+    certainty = dx.annotation_certainty(theta, top)
     for i in range(theta.sizes["item"]):
         rows = theta.values[:, :, i].reshape(-1, 4)
         sets = Counter(frozenset(make.true_order(row, labels)[:top]) for row in rows)
-        assert found.values[i] == pytest.approx(max(sets.values()) / len(rows))
+        assert certainty.values[i] == pytest.approx(max(sets.values()) / len(rows))
 
 
 @pytest.mark.long
@@ -68,19 +68,19 @@ def test_certainty_counts_the_predicted_set(make, seed, zeros):
     theta = make.theta(seed, n_labels=4, draws=8, zeros=zeros)
     predictions = make.lists(seed, theta, ties=False)
     labels = list(theta["label"].values)
-    found = dx.certainty(theta, predictions)
-    assert found.dims == ("item", "system")
-    for item in found["item"].values:
-        for system in found["system"].values:
+    certainty = dx.certainty(theta, predictions)
+    assert certainty.dims == ("item", "system")
+    for item in certainty["item"].values:
+        for system in certainty["system"].values:
             said = {name for block in make.blocks(predictions, item, system) for name in block}
             rows = theta.sel(item=item).values.reshape(-1, 4)
             hits = [set(make.true_order(row, labels)[: len(said)]) == said for row in rows]
-            assert found.sel(item=item, system=system).item() == pytest.approx(np.mean(hits))
+            assert certainty.sel(item=item, system=system).item() == pytest.approx(np.mean(hits))
     # No set is named more often than the commonest one of its size.
     for size in range(1, 5):
         best = dx.annotation_certainty(theta, size)
         length = (predictions["label_code"] >= 0).sum("position")
-        assert bool(((found <= best + 1e-12) | (length != size)).all())
+        assert bool(((certainty <= best + 1e-12) | (length != size)).all())
 
 
 def largest(alpha, k):
@@ -100,8 +100,8 @@ def test_certainty_of_a_dirichlet_posterior_by_quadrature(make, counts):
     theta = make.dense(rng.dirichlet(alpha, size=(4, 2000, 1)))
     exact = [largest(alpha, k) for k in range(len(alpha))]
     assert sum(exact) == pytest.approx(1, abs=1e-6)
-    found = dx.annotation_certainty(theta)
-    assert abs(found.item() - max(exact)) < 4 * found["mcse"].item()
+    certainty = dx.annotation_certainty(theta)
+    assert abs(certainty.item() - max(exact)) < 4 * certainty["mcse"].item()
     table = {
         "item": [0] * len(counts),
         "system": [f"says {k}" for k in range(len(counts))],
@@ -123,20 +123,20 @@ def test_the_monte_carlo_error_is_what_replication_shows(make, lag):
     for draw in range(1, n_draws):
         series[:, draw] = lag * series[:, draw - 1] + noise[:, draw]
     first = np.where(series < 0.5, 0.7, 0.3)
-    found = dx.annotation_certainty(make.dense(np.stack([first, 1 - first], axis=-1)))
+    certainty = dx.annotation_certainty(make.dense(np.stack([first, 1 - first], axis=-1)))
     truth = stats.norm.cdf(0.5)
-    assert abs(found.mean().item() - truth) < 4 * found.std().item() / np.sqrt(n_items)
-    ratio = np.sqrt((found["mcse"] ** 2).mean()) / found.std()
+    assert abs(certainty.mean().item() - truth) < 4 * certainty.std().item() / np.sqrt(n_items)
+    ratio = np.sqrt((certainty["mcse"] ** 2).mean()) / certainty.std()
     assert 0.85 < ratio < 1.15
 
 
 def test_selection_bias_is_large_where_chance_chooses_and_none_where_it_does_not(make):
     rng = np.random.default_rng(9)
     even = make.dense(rng.dirichlet(np.ones(20), size=(4, 25, 400)))
-    found = dx.annotation_certainty(even)
-    true_bias = found.mean().item() - 1 / 20  # every label is the largest equally often
+    certainty = dx.annotation_certainty(even)
+    true_bias = certainty.mean().item() - 1 / 20  # every label is the largest equally often
     assert true_bias > 0.04
-    assert 0.8 < found["selection_bias"].mean().item() / true_bias < 1.3
+    assert 0.8 < certainty["selection_bias"].mean().item() / true_bias < 1.3
     clear = make.dense(rng.dirichlet([50.0, 1.0, 1.0], size=(4, 25, 50)))
     assert float(dx.annotation_certainty(clear)["selection_bias"].max()) == 0.0
 
@@ -145,27 +145,27 @@ def test_selection_bias_is_seen_in_draws_that_follow_from_one_another(make):
     # Each draw is repeated 20 times: there are 10 draws, not 200.
     rng = np.random.default_rng(10)
     sticky = np.repeat(rng.dirichlet(np.ones(10), size=(1, 10, 300)), 20, axis=1)
-    found = dx.annotation_certainty(make.dense(sticky))
-    true_bias = found.mean().item() - 1 / 10
-    assert found["selection_bias"].mean().item() > 0.7 * true_bias
+    certainty = dx.annotation_certainty(make.dense(sticky))
+    true_bias = certainty.mean().item() - 1 / 10
+    assert certainty["selection_bias"].mean().item() > 0.7 * true_bias
 
 
 def test_a_single_draw_has_no_error_and_no_bias_to_show(make):
-    found = dx.annotation_certainty(make.dense(np.array([[[[0.2, 0.8]]]])))
-    assert found.item() == 1.0
-    assert np.isnan(found["mcse"]).all()
-    assert np.isnan(found["selection_bias"]).all()
+    certainty = dx.annotation_certainty(make.dense(np.array([[[[0.2, 0.8]]]])))
+    assert certainty.item() == 1.0
+    assert np.isnan(certainty["mcse"]).all()
+    assert np.isnan(certainty["selection_bias"]).all()
 
 
 def test_further_dims_are_kept_apart(make):
     parts = [make.theta(seed, draws=6) for seed in range(3)]
     both = xr.concat(parts, dim=xr.DataArray([1, 2, 3], dims="reliability", name="reliability"))
-    found = dx.annotation_certainty(both, 2)
-    assert set(found.dims) == {"reliability", "item"}
+    certainty = dx.annotation_certainty(both, 2)
+    assert set(certainty.dims) == {"reliability", "item"}
     for number, part in enumerate(parts):
         alone = dx.annotation_certainty(part, 2)
-        np.testing.assert_array_equal(found.isel(reliability=number), alone)
-        np.testing.assert_array_equal(found["mcse"].isel(reliability=number), alone["mcse"])
+        np.testing.assert_array_equal(certainty.isel(reliability=number), alone)
+        np.testing.assert_array_equal(certainty["mcse"].isel(reliability=number), alone["mcse"])
 
 
 def test_labels_without_a_name_are_still_different_labels(make):

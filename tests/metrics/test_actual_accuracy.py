@@ -36,20 +36,20 @@ def test_independent_errors_are_added_up_over_all_labels(n_labels):
 
 
 def test_draws_keep_their_names():
-    found = dx.actual_accuracy(SCORES, TRUTH)
-    assert found.dims == ("chain", "draw", "system")
-    assert found.name == "actual_accuracy"
-    assert found.attrs == {"better": "higher"}
-    np.testing.assert_allclose(found.sel(system="t"), 0.9 * TRUTH)
+    accuracy = dx.actual_accuracy(SCORES, TRUTH)
+    assert accuracy.dims == ("chain", "draw", "system")
+    assert accuracy.name == "actual_accuracy"
+    assert accuracy.attrs == {"better": "higher"}
+    np.testing.assert_allclose(accuracy.sel(system="t"), 0.9 * TRUTH)
     np.testing.assert_allclose(dx.actual_accuracy([0.9, 0.8], 0.5), [0.45, 0.4])
 
 
 def test_support_is_the_share_of_draws_that_reach_the_claim():
-    found = dx.probability_of_support(TRUTH, SCORES, required=0.9)
-    assert found.dims == ("system",)
-    assert found.name == "probability_of_support"
+    result = dx.probability_of_support(TRUTH, SCORES, required=0.9)
+    assert result.dims == ("system",)
+    assert result.name == "probability_of_support"
     # .95 g >= .9 from g = .947 on; .9 g only with a perfect truth, which 1e-12 cannot take away.
-    np.testing.assert_array_equal(found, [0.75, 0.25])
+    np.testing.assert_array_equal(result, [0.75, 0.25])
     assert dx.probability_of_support(TRUTH, 0.9, required=0.81) == 1.0  # .9 x .9 by rounding less
     independent = dx.probability_of_support(TRUTH, SCORES, required=0.86, errors="independent")
     np.testing.assert_array_equal(independent, [1.0, 0.75])
@@ -63,5 +63,5 @@ def test_support_may_come_from_draws_of_the_score():
 def test_undefined_draws_make_an_undefined_probability():
     draws = TRUTH.where(TRUTH < 1)
     with pytest.warns(dx.DissensusWarning, match="Draws are undefined .NaN., up to 1 of 4"):
-        found = dx.probability_of_support(draws, 0.95, 0.9)
-    assert np.isnan(found)
+        result = dx.probability_of_support(draws, 0.95, 0.9)
+    assert np.isnan(result)

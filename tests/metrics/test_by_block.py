@@ -38,10 +38,10 @@ def run(metric, *data, **how):
 
 def assert_same(lazy, whole, exactly=False):
     assert lazy.chunks is not None
-    found = lazy.compute()
-    assert (found.name, found.dims, found.attrs) == (whole.name, whole.dims, whole.attrs)
-    assert set(found.coords) == set(whole.coords)
-    (xr.testing.assert_identical if exactly else xr.testing.assert_allclose)(found, whole)
+    actual = lazy.compute()
+    assert (actual.name, actual.dims, actual.attrs) == (whole.name, whole.dims, whole.attrs)
+    assert set(actual.coords) == set(whole.coords)
+    (xr.testing.assert_identical if exactly else xr.testing.assert_allclose)(actual, whole)
 
 
 @pytest.mark.unit(0, long=3)
@@ -156,8 +156,8 @@ def test_weights_of_a_bootstrap_hang_on_names(make):
     turned = theta.isel(item=[4, 2, 0, 5, 1, 3])
     xr.testing.assert_allclose(dx.top_k_accuracy(turned, pred, **how),
                                dx.top_k_accuracy(theta, pred, **how))  # fmt: skip
-    one, two = np.random.default_rng(1), np.random.default_rng(1)
-    dx.top_k_accuracy(theta, pred, weights="bayesian-bootstrap", random_seed=one)
+    first, second = np.random.default_rng(1), np.random.default_rng(1)
+    dx.top_k_accuracy(theta, pred, weights="bayesian-bootstrap", random_seed=first)
     dx.top_k_accuracy(theta.chunk(item=2), pred, weights="bayesian-bootstrap",
-                      random_seed=two)  # fmt: skip
-    assert one.bit_generator.state == two.bit_generator.state
+                      random_seed=second)  # fmt: skip
+    assert first.bit_generator.state == second.bit_generator.state

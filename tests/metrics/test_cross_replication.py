@@ -52,27 +52,27 @@ def test_latent_is_the_definition(family):
 @pytest.mark.parametrize("rho", [-0.8, 0.0, 0.6, 0.97])
 def test_observed_by_integration_over_the_effects(rho):
     # The oracle integrates over one pool's item effect, see label_covariance_reference.
-    one, two = (0.3, 1.2, 0.7), (-1.0, 0.8, 1.5)
-    found = dx.xcc(two_pools("bernoulli", rho), "observed", pools=("x", "y")).item()
-    assert found == pytest.approx(correlation_yes(one, two, rho), abs=1e-9)
-    found = dx.xcc(two_pools("ordinal", rho), "observed", pools=("x", "y")).item()
-    assert found == pytest.approx(correlation_ordered(CUTS, VALUES, one, two, rho), abs=1e-9)
+    first, second = (0.3, 1.2, 0.7), (-1.0, 0.8, 1.5)
+    xcc = dx.xcc(two_pools("bernoulli", rho), "observed", pools=("x", "y")).item()
+    assert xcc == pytest.approx(correlation_yes(first, second, rho), abs=1e-9)
+    xcc = dx.xcc(two_pools("ordinal", rho), "observed", pools=("x", "y")).item()
+    assert xcc == pytest.approx(correlation_ordered(CUTS, VALUES, first, second, rho), abs=1e-9)
 
 
 @every_family
 @every_scale
 @every_metric
 def test_the_matrix_of_pools(metric, scale, family):
-    found = metric(cross_replication(family), scale)
-    assert found.dims == ("chain", "draw", "pool", "pool_")
-    assert found.name == metric.__name__
-    assert found.attrs == {"better": "higher", "scale": scale}
+    actual = metric(cross_replication(family), scale)
+    assert actual.dims == ("chain", "draw", "pool", "pool_")
+    assert actual.name == metric.__name__
+    assert actual.attrs == {"better": "higher", "scale": scale}
     for dim in ("pool", "pool_"):
-        assert list(found[dim].values) == ["a", "b", "c"]
-    turned = found.rename(pool="pool_", pool_="pool").transpose(*found.dims)
-    xr.testing.assert_identical(turned, found)
-    assert -1 <= found.min() <= found.max() <= 1
-    own = found.values[..., np.arange(3), np.arange(3)]
+        assert list(actual[dim].values) == ["a", "b", "c"]
+    turned = actual.rename(pool="pool_", pool_="pool").transpose(*actual.dims)
+    xr.testing.assert_identical(turned, actual)
+    assert -1 <= actual.min() <= actual.max() <= 1
+    own = actual.values[..., np.arange(3), np.arange(3)]
     expected = dx.icc(cross_replication(family), scale) if metric is dx.xcc else 1.0
     np.testing.assert_array_equal(own, expected * np.ones_like(own))
 
@@ -105,11 +105,11 @@ def test_normalised_observed_is_nearer_to_zero_than_the_correlation(seed, family
     # Mean labels are increasing functions of the item's effects, which are jointly normal: of
     # the same sign, and no more correlated than these (Gebelein 1941).
     fit = cross_replication(family, seed=seed)
-    rho, found = dx.normalized_xcc(fit), dx.normalized_xcc(fit, scale="observed")
-    assert bool((abs(found) <= abs(rho) + 1e-9).all())
-    assert bool((found * rho >= 0).all())
+    rho, result = dx.normalized_xcc(fit), dx.normalized_xcc(fit, scale="observed")
+    assert bool((abs(result) <= abs(rho) + 1e-9).all())
+    assert bool((result * rho >= 0).all())
     icc = dx.icc(fit, scale="observed")
-    product = found * np.sqrt(icc * icc.rename(pool="pool_"))
+    product = result * np.sqrt(icc * icc.rename(pool="pool_"))
     np.testing.assert_allclose(product, dx.xcc(fit, scale="observed"), atol=1e-12)
 
 
@@ -122,8 +122,8 @@ def test_pools_that_are_one_have_the_icc_for_xcc(family, scale):
         fit["posterior"]["sigma"] = 0 * fit["posterior"]["sigma"] + 0.8
     expected = dx.icc(fit, scale).isel(pool=0, drop=True)
     np.testing.assert_allclose(dx.xcc(fit, scale, pools=("x", "y")), expected, rtol=1e-10)
-    found = dx.normalized_xcc(fit, scale, pools=("x", "y"))
-    np.testing.assert_allclose(found, 1.0, rtol=1e-10)
+    xcc = dx.normalized_xcc(fit, scale, pools=("x", "y"))
+    np.testing.assert_allclose(xcc, 1.0, rtol=1e-10)
 
 
 def test_without_differences_between_items_the_observed_one_is_undefined():
@@ -155,9 +155,9 @@ def test_annotators_without_names():
 @pytest.mark.parametrize("scale", ["latent", "observed"])
 def test_is_the_share_of_draws_with_the_larger_annotator_icc(family, scale):
     for fit in (crossed_effects(family, draws=100), cross_replication(family, draws=60)):
-        found = annotators_outweigh_items(fit)
+        result = annotators_outweigh_items(fit)
         above = dx.annotator_icc(fit, scale) > dx.icc(fit, scale)
-        np.testing.assert_array_equal(found, above.mean(("chain", "draw")))
-        assert found.name == "annotators_outweigh_items"
-        assert found.dims == above.dims[2:]
-        assert 0 < found.min() <= found.max() < 1
+        np.testing.assert_array_equal(result, above.mean(("chain", "draw")))
+        assert result.name == "annotators_outweigh_items"
+        assert result.dims == above.dims[2:]
+        assert 0 < result.min() <= result.max() < 1

@@ -20,12 +20,12 @@ def test_grouping_sums_the_labels_of_a_group(make, seed):
     theta = make.theta(seed)
     rng = np.random.default_rng(seed)
     groups = dict(zip(theta["label"].values, rng.choice(["x", "y", "z"], size=5), strict=True))
-    found = dx.group_labels(theta, groups)
-    assert found.dims == ("chain", "draw", "item", "label")
-    assert list(found["label"].values) == sorted(set(groups.values()))
-    for group in found["label"].values:
+    result = dx.group_labels(theta, groups)
+    assert result.dims == ("chain", "draw", "item", "label")
+    assert list(result["label"].values) == sorted(set(groups.values()))
+    for group in result["label"].values:
         mine = sum(theta.sel(label=k, drop=True) for k, g in groups.items() if g == group)
-        np.testing.assert_allclose(found.sel(label=group), mine, atol=1e-12)
+        np.testing.assert_allclose(result.sel(label=group), mine, atol=1e-12)
 
 
 @given(seed=SEEDS)
@@ -34,13 +34,13 @@ def test_expected_risk_is_the_mean_under_the_plausibility(make, seed):
     theta = make.theta(seed)
     risk = dict(zip(theta["label"].values, np.random.default_rng(seed).normal(size=5), strict=True))
     oracle = sum(theta.sel(label=k, drop=True) * r for k, r in risk.items())
-    found = dx.expected_risk(theta, risk)
-    assert found.dims == ("chain", "draw", "item")
-    np.testing.assert_allclose(found, oracle, atol=1e-12)
+    result = dx.expected_risk(theta, risk)
+    assert result.dims == ("chain", "draw", "item")
+    np.testing.assert_allclose(result, oracle, atol=1e-12)
     as_array = xr.DataArray(
         list(risk.values())[::-1], dims="label", coords={"label": list(risk)[::-1]}
     )
-    xr.testing.assert_allclose(dx.expected_risk(theta, as_array), found)
+    xr.testing.assert_allclose(dx.expected_risk(theta, as_array), result)
 
 
 @pytest.mark.long
@@ -51,14 +51,14 @@ def test_a_remainder_is_grouped_without_losing_mass(make, seed, concentration):
     named = np.random.default_rng(seed).random((3, 8)) < 0.3
     lumped = make.candidates(dense, named, concentration=concentration)
     groups = {label: int(label[1:]) % 3 for label in dense["label"].values}
-    found = dx.group_labels(lumped, groups)
-    np.testing.assert_allclose(found.sum("label"), 1, atol=1e-12)
+    result = dx.group_labels(lumped, groups)
+    np.testing.assert_allclose(result.sum("label"), 1, atol=1e-12)
     # One group a label writes the draw out; coarser groups, and risks, are sums over that.
     written = dx.group_labels(lumped, {label: label for label in dense["label"].values})
     for group in range(3):
         members = [label for label in dense["label"].values if groups[label] == group]
         np.testing.assert_allclose(
-            found.sel(label=group), written.sel(label=members).sum("label"), atol=1e-11
+            result.sel(label=group), written.sel(label=members).sum("label"), atol=1e-11
         )
     risk = {label: float(label[1:]) for label in dense["label"].values}
     np.testing.assert_allclose(
@@ -110,11 +110,11 @@ def posterior():
 
 
 def test_is_the_normal_distribution_function(posterior):
-    found = dx.event_plausibility(posterior, 0.4, labels=("low", "high"))
-    assert found.dims == ("chain", "draw", "item", "label")
+    result = dx.event_plausibility(posterior, 0.4, labels=("low", "high"))
+    assert result.dims == ("chain", "draw", "item", "label")
     below = norm.cdf(0.4, posterior["mean"], np.sqrt(posterior["variance"]))
-    np.testing.assert_allclose(found.sel(label="low"), below)
-    np.testing.assert_allclose(found.sum("label"), 1)
+    np.testing.assert_allclose(result.sel(label="low"), below)
+    np.testing.assert_allclose(result.sum("label"), 1)
 
 
 def test_tails_keep_their_digits(posterior):
@@ -125,10 +125,10 @@ def test_tails_keep_their_digits(posterior):
 
 def test_metrics_take_it(posterior):
     tree = xr.DataTree.from_dict({"posterior": posterior})
-    found = dx.event_plausibility(tree, 0)
+    actual = dx.event_plausibility(tree, 0)
     predictions = dx.predictions({"item": list("xyz"), "system": ["m"] * 3, "label": ["above"] * 3})
     expected = (posterior["mean"] > 0).mean("item")
-    np.testing.assert_allclose(dx.top_k_accuracy(found, predictions).squeeze("system"), expected)
+    np.testing.assert_allclose(dx.top_k_accuracy(actual, predictions).squeeze("system"), expected)
 
 
 def test_takes_a_fit_its_group_and_its_dataset(posterior):

@@ -21,8 +21,8 @@ def of(values, *systems):
 def test_none_at_all_changes_nothing(make, k):
     theta = make.theta(3, n_items=20)
     pred = make.lists(3, theta)
-    found = dx.top_k_accuracy(theta, pred, k, insight=of([0.0, 0.0], "t", "s"))
-    xr.testing.assert_allclose(found, dx.top_k_accuracy(theta, pred, k), atol=1e-12)
+    accuracy = dx.top_k_accuracy(theta, pred, k, insight=of([0.0, 0.0], "t", "s"))
+    xr.testing.assert_allclose(accuracy, dx.top_k_accuracy(theta, pred, k), atol=1e-12)
 
 
 @pytest.mark.long
@@ -32,16 +32,16 @@ def test_odds_of_every_item_are_as_many_times_what_they_were(make, k):
     theta = (theta**0.2).pipe(lambda x: x / x.sum("label"))  # often close
     theta = theta.copy(data=np.random.default_rng(1).permuted(theta.values, axis=1))
     pred = make.lists(5, theta, ties=False)
-    plain, found = (
+    plain, actual = (
         dx.top_k_accuracy(theta, pred, k, per_item=True, insight=of(given, "s", "t")).mean(DRAWS)
         for given in ([0.0, 0.0], [0.9, -0.6])
     )
     odds = plain / (1 - plain) * np.exp(of([0.9, -0.6], "s", "t"))
     expected = odds / (1 + odds)
     assert 0.1 * k < float(plain.mean()) < 0.4 * k
-    np.testing.assert_allclose(found, expected.transpose(*found.dims), atol=0.02)
+    np.testing.assert_allclose(actual, expected.transpose(*actual.dims), atol=0.02)
     np.testing.assert_allclose(
-        found.mean("item"), expected.transpose(*found.dims).mean("item"), atol=0.002
+        actual.mean("item"), expected.transpose(*actual.dims).mean("item"), atol=0.002
     )
 
 
@@ -50,8 +50,8 @@ def test_where_labels_settle_an_item_it_changes_nothing(make, insight):
     sure = make.theta(2, draws=1).isel(draw=[0] * 20, chain=[0, 0])
     sure = sure.assign_coords(chain=[0, 1], draw=np.arange(20))
     pred = make.lists(2, sure, ties=False)
-    found = dx.top_k_accuracy(sure, pred, insight=of([insight] * 2, "s", "t"), per_item=True)
-    xr.testing.assert_identical(found, dx.top_k_accuracy(sure, pred, per_item=True))
+    accuracy = dx.top_k_accuracy(sure, pred, insight=of([insight] * 2, "s", "t"), per_item=True)
+    xr.testing.assert_identical(accuracy, dx.top_k_accuracy(sure, pred, per_item=True))
 
 
 def test_an_item_leans_alike_whatever_is_beside_it(make):
@@ -74,15 +74,15 @@ def answering(**answers):
 
 
 def test_drawn_it_is_a_shifted_lognormal_the_same_for_copies():
-    found = draw_insights(answering(a="xyxyxyxy", copy="xyxyxyxy", other="xyxyxyxx"), (4, 5000), 1)
-    assert found.dims == (*DRAWS, "system")
+    result = draw_insights(answering(a="xyxyxyxy", copy="xyxyxyxy", other="xyxyxyxx"), (4, 5000), 1)
+    assert result.dims == (*DRAWS, "system")
     theirs = stats.lognorm(s=1.3, scale=0.2, loc=-0.4)
     np.testing.assert_allclose(
-        found.quantile([0.055, 0.5, 0.945], DRAWS).values,
+        result.quantile([0.055, 0.5, 0.945], DRAWS).values,
         np.repeat(theirs.ppf([[0.055], [0.5], [0.945]]), 3, axis=1), atol=0.04,
     )  # fmt: skip
-    assert (found.sel(system="a") == found.sel(system="copy")).all()
-    normal = (np.log((found + 0.4) / 0.2) / 1.3).transpose("system", ...).values.reshape(3, -1)
+    assert (result.sel(system="a") == result.sel(system="copy")).all()
+    normal = (np.log((result + 0.4) / 0.2) / 1.3).transpose("system", ...).values.reshape(3, -1)
     # Seven of eight labels are the same.
     assert np.corrcoef(normal)[0, 2] == pytest.approx((7 / 8) ** 8, abs=0.02)
     assert insight_of(np.array(0.0)) == pytest.approx(theirs.median())
@@ -90,9 +90,9 @@ def test_drawn_it_is_a_shifted_lognormal_the_same_for_copies():
 
 def test_it_hangs_on_the_answers_and_not_on_their_order_or_names():
     pred = answering(a="xyxyxyxy", b="yyxyxyxy", c="xyxyxyxx")
-    found = draw_insights(pred, (2, 30), 1)
+    result = draw_insights(pred, (2, 30), 1)
     again = draw_insights(pred.isel(system=[2, 0, 1], item=[3, 7, 0, 6, 2, 4, 5, 1]), (2, 30), 1)
-    xr.testing.assert_allclose(found, again.sel(system=list("abc")), rtol=1e-9)
+    xr.testing.assert_allclose(result, again.sel(system=list("abc")), rtol=1e-9)
     one, same, other = (
         draw_insights(answering(m=answers), (2, 30), 1).values
         for answers in ("xyxyxyxy", "xyxyxyxy", "yyxyxyxy")
@@ -106,8 +106,10 @@ def test_systems_are_copies_by_the_items_that_are_scored(make):
     theta = make.theta(3, n_items=4, n_labels=3)
     theta = theta.assign_coords(item=range(4), label=list("xyz"))
     pred = answering(a="xyxyxxxx", b="xyxyyyyy")
-    found = dx.top_k_accuracy(theta, pred, insight="learned", on_missing="drop", random_seed=1)
-    xr.testing.assert_equal(found.sel(system="a", drop=True), found.sel(system="b", drop=True))
+    accuracy = dx.top_k_accuracy(theta, pred, insight="learned", on_missing="drop", random_seed=1)
+    xr.testing.assert_equal(
+        accuracy.sel(system="a", drop=True), accuracy.sel(system="b", drop=True)
+    )
 
 
 def test_ties_do_not_lean_where_labels_settle_an_item():
@@ -120,8 +122,8 @@ def test_ties_do_not_lean_where_labels_settle_an_item():
         {"item": items, "system": ["m"] * 6, "label": list("ab") * 3, "rank": [1] * 6}, rank="rank"
     )
     for insight in (of([30.0], "m"), of([-30.0], "m"), "learned"):
-        found = dx.top_k_accuracy(theta, pred, insight=insight, random_seed=1)
-        np.testing.assert_allclose(found, 0.5)
+        accuracy = dx.top_k_accuracy(theta, pred, insight=insight, random_seed=1)
+        np.testing.assert_allclose(accuracy, 0.5)
 
 
 def test_a_tie_leans_between_none_and_its_share(make):
@@ -132,11 +134,11 @@ def test_a_tie_leans_between_none_and_its_share(make):
         "label": [first, second] * 40, "rank": [1] * 80,
     }, rank="rank")  # fmt: skip
     plain = dx.top_k_accuracy(theta, pred, per_item=True).mean(DRAWS).values
-    found = dx.top_k_accuracy(theta, pred, per_item=True, insight=of([0.8], "m"), random_seed=1)
+    accuracy = dx.top_k_accuracy(theta, pred, per_item=True, insight=of([0.8], "m"), random_seed=1)
     p = plain / 0.5
     expected = 0.5 * p / (p + (1 - p) * np.exp(-0.8))
-    np.testing.assert_allclose(found.mean(DRAWS), expected, atol=0.03)
-    assert set(np.unique(found)) == {0.0, 0.5}
+    np.testing.assert_allclose(accuracy.mean(DRAWS), expected, atol=0.03)
+    assert set(np.unique(accuracy)) == {0.0, 0.5}
 
 
 def test_chains_and_items_have_random_numbers_of_their_own(make):
@@ -144,11 +146,11 @@ def test_chains_and_items_have_random_numbers_of_their_own(make):
     theta = theta.isel(chain=[0, 0], item=[0] * 60).assign_coords(chain=[0, 1], item=range(60))
     label = theta["label"].values[theta.isel(item=0).mean(DRAWS).argmax("label").item()]
     table = {"item": range(60), "system": ["m"] * 60, "label": [label] * 60}
-    found = dx.top_k_accuracy(
+    accuracy = dx.top_k_accuracy(
         theta, dx.predictions(table), per_item=True, insight=of([0.5], "m"), random_seed=1
     )
-    assert not (found.sel(chain=0, drop=True) == found.sel(chain=1, drop=True)).all()
-    assert not (found.sel(item=0, drop=True) == found.sel(item=1, drop=True)).all()
+    assert not (accuracy.sel(chain=0, drop=True) == accuracy.sel(chain=1, drop=True)).all()
+    assert not (accuracy.sel(item=0, drop=True) == accuracy.sel(item=1, drop=True)).all()
 
 
 def test_leaning_items_have_streams_apart_from_the_weights(make):
@@ -177,13 +179,13 @@ def test_seeded_it_comes_again(make):
 def test_any_number_will_do(make):
     theta = make.theta(4, n_items=30, draws=60)
     pred = make.lists(4, theta, ties=False)
-    found = dx.top_k_accuracy(theta, pred, per_item=True, insight=of([800, -800], "s", "t"))
+    accuracy = dx.top_k_accuracy(theta, pred, per_item=True, insight=of([800, -800], "s", "t"))
     plain = dx.top_k_accuracy(theta, pred, per_item=True)
     np.testing.assert_array_equal(
-        found.sel(system="s").min(DRAWS), plain.max(DRAWS).sel(system="s")
+        accuracy.sel(system="s").min(DRAWS), plain.max(DRAWS).sel(system="s")
     )
     np.testing.assert_array_equal(
-        found.sel(system="t").max(DRAWS), plain.min(DRAWS).sel(system="t")
+        accuracy.sel(system="t").max(DRAWS), plain.min(DRAWS).sel(system="t")
     )
 
 
@@ -209,7 +211,7 @@ def split_panel():
         "system": np.repeat(list(answers), n_items),
         "label": np.array(["no", "yes"])[np.concatenate(list(answers.values())).astype(int)],
     }
-    truth = {name: float((said == yes).mean()) for name, said in answers.items()}
+    truth = {name: float((labels == yes).mean()) for name, labels in answers.items()}
     return ann, dx.predictions(table), truth
 
 
@@ -229,16 +231,16 @@ def judged(split_panel):
 
 def test_an_evaluation_leaves_it_open(split_panel, judged):
     _, pred, truth = split_panel
-    found = judged["answers"]["panel_agreement"]
+    result = judged["answers"]["panel_agreement"]
     theta = judged["posterior"]["plausibility"]
     again = dx.top_k_accuracy(theta, pred, insight="learned", random_seed=3)
-    xr.testing.assert_allclose(found.transpose(*again.dims).drop_attrs(), again.drop_attrs())
+    xr.testing.assert_allclose(result.transpose(*again.dims).drop_attrs(), again.drop_attrs())
     without = dx.top_k_accuracy(theta, pred)
-    low, high = found.quantile([0.055, 0.945], DRAWS)
+    low, high = result.quantile([0.055, 0.945], DRAWS)
     for system, value in truth.items():
         assert low.sel(system=system) < value < high.sel(system=system)
     assert without.max(DRAWS).sel(system="noise") < truth["noise"]  # what is mended
-    assert (found.std(DRAWS) > 1.5 * without.std(DRAWS)).all()
+    assert (result.std(DRAWS) > 1.5 * without.std(DRAWS)).all()
 
 
 @pytest.mark.long
@@ -254,7 +256,7 @@ def test_people_and_their_like_are_held_and_so_are_their_differences():
         share = rng.beta(1.2, 0.8, 300)
         yes = share > 0.5
         sharper = share**2 / (share**2 + (1 - share) ** 2)
-        said = {
+        answers = {
             "person": rng.random(300) < share, "sharper": rng.random(300) < sharper,
             "noise": np.where(rng.random(300) < 0.9, yes, ~yes),
         }  # fmt: skip
@@ -265,20 +267,20 @@ def test_people_and_their_like_are_held_and_so_are_their_differences():
             "label": names[labels],
         })  # fmt: skip
         pred = dx.predictions({
-            "item": list(range(300)) * 3, "system": np.repeat(list(said), 300),
-            "label": names[np.concatenate(list(said.values())).astype(int)],
+            "item": list(range(300)) * 3, "system": np.repeat(list(answers), 300),
+            "label": names[np.concatenate(list(answers.values())).astype(int)],
         })  # fmt: skip
         fit = dx.models.dirichlet.fit(
             ann, draws=800, random_seed=seed, progressbar=False, predictions=pred
         )
-        found = dx.top_k_accuracy(fit, pred, insight="learned", random_seed=seed)
+        accuracy = dx.top_k_accuracy(fit, pred, insight="learned", random_seed=seed)
         truth = xr.DataArray(
-            [(one == yes).mean() for one in said.values()], coords={"system": list(said)}
+            [(one == yes).mean() for one in answers.values()], coords={"system": list(answers)}
         )
-        holds = inside(found, truth)
+        holds = inside(accuracy, truth)
         held += [bool(holds.sel(system=name)) for name in ("person", "sharper")]
         apart.append(bool(inside(*(x.sel(system="person") - x.sel(system="sharper")
-                                   for x in (found, truth)))))  # fmt: skip
+                                   for x in (accuracy, truth)))))  # fmt: skip
     assert np.mean(held) > 0.8
     assert np.mean(apart) > 0.8
 
@@ -302,8 +304,8 @@ def test_a_fixed_prior_has_none(split_panel):
     ann, pred, _ = split_panel
     fixed = dx.evaluate(ann, pred, draws=100, reliability=[1], prior_count=1, **PANEL_ONLY)
     plain = dx.top_k_accuracy(fixed["posterior"]["plausibility"], pred)
-    found = fixed["answers"]["panel_agreement"]
-    xr.testing.assert_allclose(found.transpose(*plain.dims).drop_attrs(), plain.drop_attrs())
+    result = fixed["answers"]["panel_agreement"]
+    xr.testing.assert_allclose(result.transpose(*plain.dims).drop_attrs(), plain.drop_attrs())
 
 
 def test_categories_of_one_label_each_have_the_same(judged):
@@ -319,10 +321,12 @@ def test_categories_of_ties_lean_as_metrics_do(split_panel):
         "item": np.repeat(items, 2), "system": ["m"] * 120, "label": ["no", "yes"] * 60,
         "rank": [1, 1] * 30 + [1, 2] * 30,
     }  # fmt: skip
-    found = dx.evaluate(
+    evaluation = dx.evaluate(
         ann, dx.predictions(table, rank="rank"), draws=100, reliability=[1],
         groups={"no": "n", "yes": "y"}, on_missing="drop", **PANEL_ONLY,
     )  # fmt: skip
     np.testing.assert_allclose(
-        found["categories"]["top_1_accuracy"], found["metrics"]["top_1_accuracy"], atol=1e-12
+        evaluation["categories"]["top_1_accuracy"],
+        evaluation["metrics"]["top_1_accuracy"],
+        atol=1e-12,
     )

@@ -22,9 +22,9 @@ def run(metric, plausibility, predictions, **kwargs):
     return metric.function(plausibility, predictions, **dict(metric.arguments), **kwargs)
 
 
-def assert_same(found, expected):
-    found, expected = (x.transpose(*expected.dims) for x in (found, expected))
-    np.testing.assert_allclose(found.values, expected.values, atol=1e-12)
+def assert_same(actual, expected):
+    actual, expected = (x.transpose(*expected.dims) for x in (actual, expected))
+    np.testing.assert_allclose(actual.values, expected.values, atol=1e-12)
 
 
 @every_metric
@@ -122,8 +122,8 @@ def test_an_even_remainder_is_the_even_dense_form_exactly(make, metric, seed):
     for i, row in enumerate(named):
         if not row.all():
             even.values[:, :, i, ~row] = lumped.values[:, :, i, -1:] / (~row).sum()
-    found = run(metric, lumped, predictions, per_item=True)
-    np.testing.assert_array_equal(found, run(metric, even, predictions, per_item=True))
+    run_result = run(metric, lumped, predictions, per_item=True)
+    np.testing.assert_array_equal(run_result, run(metric, even, predictions, per_item=True))
 
 
 @every_metric
@@ -135,8 +135,8 @@ def test_every_metric_sees_the_same_split_of_the_remainder(make, metric, seed, c
     named = np.random.default_rng(seed).random((3, 7)) < 0.4
     lumped = make.candidates(theta, named, concentration=concentration)
     written = dx.group_labels(lumped, {label: label for label in theta["label"].values})
-    found = run(metric, lumped, predictions, per_item=True)
-    assert_same(found, run(metric, written, predictions, per_item=True))
+    run_result = run(metric, lumped, predictions, per_item=True)
+    assert_same(run_result, run(metric, written, predictions, per_item=True))
 
 
 @every_metric

@@ -68,9 +68,9 @@ def test_the_bootstrap_weighs_further_dims_alike(make):
     theta = make.theta(2)
     predictions = make.lists(2, theta)
     both = xr.concat([theta.assign_coords(reliability=r) for r in (1, 2)], dim="reliability")
-    found = dx.overlap(both, predictions, k=2, weights="bayesian-bootstrap", random_seed=1)
-    assert found.dims == ("chain", "draw", "reliability", "system")
-    np.testing.assert_array_equal(found.sel(reliability=1), found.sel(reliability=2))
+    result = dx.overlap(both, predictions, k=2, weights="bayesian-bootstrap", random_seed=1)
+    assert result.dims == ("chain", "draw", "reliability", "system")
+    np.testing.assert_array_equal(result.sel(reliability=1), result.sel(reliability=2))
 
 
 def test_equal_scores_average_to_just_that_score():

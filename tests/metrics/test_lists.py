@@ -41,9 +41,9 @@ def test_items_missing_on_either_side_are_named_and_counted():
 
 
 def test_dropping_keeps_the_items_in_common():
-    found = dx.top_k_accuracy(point(), said(j="a", k="b"), on_missing="drop", per_item=True)
-    assert list(found["item"].values) == ["j"]
-    assert found.item() == 1.0
+    accuracy = dx.top_k_accuracy(point(), said(j="a", k="b"), on_missing="drop", per_item=True)
+    assert list(accuracy["item"].values) == ["j"]
+    assert accuracy.item() == 1.0
 
 
 def test_no_item_in_common_is_an_error_also_when_dropping():
@@ -55,8 +55,8 @@ def test_no_item_in_common_is_an_error_also_when_dropping():
 def test_a_label_outside_the_space_warns_and_counts_as_wrong():
     words = r"count as wrong: 'z' \(predictions with them: 1\)"
     with pytest.warns(dx.DissensusWarning, match=words) as caught:
-        found = dx.top_k_accuracy(point(), said(i="a", j="z"), per_item=True)
-    assert found.squeeze().values.tolist() == [1.0, 0.0]
+        accuracy = dx.top_k_accuracy(point(), said(i="a", j="z"), per_item=True)
+    assert accuracy.squeeze().values.tolist() == [1.0, 0.0]
     assert caught[0].filename == __file__  # it points at the caller's line
 
 
@@ -80,8 +80,8 @@ def test_only_labels_outside_the_space_is_an_error():
 
 
 def test_labels_of_dropped_items_are_not_warned_about():
-    found = dx.top_k_accuracy(point(), said(i="a", j="b", k="z"), on_missing="drop")
-    assert found.item() == 0.5
+    accuracy = dx.top_k_accuracy(point(), said(i="a", j="b", k="z"), on_missing="drop")
+    assert accuracy.item() == 0.5
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_text_labels_with_a_stray_word_still_match_numbers():
     # One "tie" turns a whole column of a CSV file into text.
     theta = point(labels=[0, 1], masses=(0.2, 0.8))
     with pytest.warns(dx.DissensusWarning, match="'tie'"):
-        found = dx.top_k_accuracy(theta, said(i="1", j="tie"), per_item=True)
-    assert found.squeeze().values.tolist() == [1.0, 0.0]
+        accuracy = dx.top_k_accuracy(theta, said(i="1", j="tie"), per_item=True)
+    assert accuracy.squeeze().values.tolist() == [1.0, 0.0]
 
 
 def test_items_match_by_spelling_too():
@@ -221,11 +221,11 @@ def test_it_is_the_same_as_looked_for_each_time(make, form, monkeypatch):
 
 
 def test_other_draws_are_looked_at_themselves(make):
-    one, other = make.theta(1), make.theta(2)
+    first, second = make.theta(1), make.theta(2)
     with cached_draws(1):
-        for theta in (one, other, one.isel(item=[2, 0]), one.isel(draw=[1])):
-            found = _lists.top_labels(theta, space(theta), 1)
-            np.testing.assert_array_equal(found[..., 0], theta.argmax("label"))
+        for theta in (first, second, first.isel(item=[2, 0]), first.isel(draw=[1])):
+            result = _lists.top_labels(theta, space(theta), 1)
+            np.testing.assert_array_equal(result[..., 0], theta.argmax("label"))
 
 
 def test_an_evaluation_looks_once_at_each_reliability(votes, monkeypatch):

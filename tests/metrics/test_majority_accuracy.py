@@ -34,25 +34,25 @@ def test_numbers_in_numbers_out():
 @pytest.mark.parametrize("n_annotators", [None, 3])
 @pytest.mark.parametrize("kind", [tuple, list, np.array])
 def test_a_sequence_has_one_accuracy_of_each_annotator(n_annotators, kind):
-    found = dx.majority_accuracy(n_annotators, kind([0.9, 0.8, 0.7]))
+    accuracy = dx.majority_accuracy(n_annotators, kind([0.9, 0.8, 0.7]))
     # All three, or two of them: .9 x .8 x .7 + .9 x .8 x .3 + .9 x .2 x .7 + .1 x .8 x .7
-    assert type(found) is float
-    assert found == pytest.approx(0.902)
+    assert type(accuracy) is float
+    assert accuracy == pytest.approx(0.902)
     rows = dx.majority_accuracy(n_annotators, kind([[0.9, 0.8, 0.7], [0.6, 0.6, 0.6]]))
     np.testing.assert_allclose(rows, [0.902, 0.648])
 
 
 @pytest.mark.parametrize("n_labels", [2, 3])
 def test_a_dim_of_annotators_is_summed_over_and_draws_are_kept(n_labels):
-    found = dx.majority_accuracy(None, DRAWS.transpose("annotator", ...), n_labels)
-    assert found.dims == ("chain", "draw")
-    assert found.name == "majority_accuracy"
-    assert found.attrs == {"better": "higher"}
+    accuracy = dx.majority_accuracy(None, DRAWS.transpose("annotator", ...), n_labels)
+    assert accuracy.dims == ("chain", "draw")
+    assert accuracy.name == "majority_accuracy"
+    assert accuracy.attrs == {"better": "higher"}
     for place in np.ndindex(2, 3):
         expected = dx.majority_accuracy(4, DRAWS.to_numpy()[place].tolist(), n_labels)
-        assert found.to_numpy()[place] == pytest.approx(expected)
-    xr.testing.assert_identical(found, dx.majority_accuracy(4, DRAWS, n_labels))
-    xr.testing.assert_equal(found["draw"], DRAWS["draw"])
+        assert accuracy.to_numpy()[place] == pytest.approx(expected)
+    xr.testing.assert_identical(accuracy, dx.majority_accuracy(4, DRAWS, n_labels))
+    xr.testing.assert_equal(accuracy["draw"], DRAWS["draw"])
 
 
 def test_accuracies_by_item_are_a_majority_by_item():
@@ -63,12 +63,12 @@ def test_accuracies_by_item_are_a_majority_by_item():
 
 
 def test_a_table_without_annotators_is_of_annotators_who_are_alike():
-    found = dx.majority_accuracy(3, ALIKE)
-    np.testing.assert_allclose(found, ALIKE**3 + 3 * ALIKE**2 * (1 - ALIKE))
+    accuracy = dx.majority_accuracy(3, ALIKE)
+    np.testing.assert_allclose(accuracy, ALIKE**3 + 3 * ALIKE**2 * (1 - ALIKE))
     several = dx.majority_accuracy([1, 3], ALIKE)
     assert several.dims == ("chain", "draw", "annotator")
     np.testing.assert_array_equal(several["annotator"], [1, 3])
-    np.testing.assert_allclose(several.sel(annotator=3), found)
+    np.testing.assert_allclose(several.sel(annotator=3), accuracy)
     np.testing.assert_allclose(several.sel(annotator=1), ALIKE)
     budget = xr.DataArray([3, 5], dims="budget")
     assert dx.majority_accuracy(budget, ALIKE).dims == ("chain", "draw", "budget")
@@ -90,13 +90,13 @@ def test_how_many_annotators_a_truth_takes():
     np.testing.assert_array_equal(
         dx.annotators_for_truth([0.96, 0.9, 0.85, 0.8, 0.7, 0.5]), [1, 3, 5, 7, 17, np.inf]
     )
-    found = dx.annotators_for_truth(ALIKE, target=0.9)
-    assert found.dims == ("chain", "draw")
-    assert found.name == "annotators_for_truth"
-    assert found.attrs == {"better": "lower"}
-    assert float(dx.majority_accuracy(found, ALIKE).min()) >= 0.9 * (1 - 1e-12)
-    fewer = dx.majority_accuracy((found - 2).clip(min=1), ALIKE)
-    assert float(fewer.where(found > 1).max()) < 0.9
+    result = dx.annotators_for_truth(ALIKE, target=0.9)
+    assert result.dims == ("chain", "draw")
+    assert result.name == "annotators_for_truth"
+    assert result.attrs == {"better": "lower"}
+    assert float(dx.majority_accuracy(result, ALIKE).min()) >= 0.9 * (1 - 1e-12)
+    fewer = dx.majority_accuracy((result - 2).clip(min=1), ALIKE)
+    assert float(fewer.where(result > 1).max()) < 0.9
 
 
 RHO = xr.DataArray(
@@ -106,12 +106,14 @@ RHO = xr.DataArray(
 
 
 def test_it_is_the_majority_of_annotators_with_the_root_of_rho():
-    found = dx.truth_accuracy(RHO, 3)
-    assert found.dims == ("chain", "draw")
-    assert found.name == "truth_accuracy"
-    assert found.attrs == {"better": "higher"}
-    xr.testing.assert_allclose(found, dx.majority_accuracy(3, np.sqrt(RHO)).rename(found.name))
-    xr.testing.assert_allclose(dx.truth_accuracy(RHO, 1), np.sqrt(RHO).rename(found.name))
+    accuracy = dx.truth_accuracy(RHO, 3)
+    assert accuracy.dims == ("chain", "draw")
+    assert accuracy.name == "truth_accuracy"
+    assert accuracy.attrs == {"better": "higher"}
+    xr.testing.assert_allclose(
+        accuracy, dx.majority_accuracy(3, np.sqrt(RHO)).rename(accuracy.name)
+    )
+    xr.testing.assert_allclose(dx.truth_accuracy(RHO, 1), np.sqrt(RHO).rename(accuracy.name))
     several = dx.truth_accuracy(RHO, [1, 3], n_labels=4)
     assert several.dims == ("chain", "draw", "annotator")
     assert type(dx.truth_accuracy(0.7, 5)) is float
@@ -157,5 +159,5 @@ def test_rises_with_the_reliability_and_with_doubt(measure, n_labels):
 
 def test_reliabilities_that_no_annotators_have_are_undefined():
     draws = xr.DataArray([[0.3, 0.5, np.nan]], dims=("chain", "draw"))
-    found = dx.truth_accuracy(draws, 3, measure="concordance")
-    np.testing.assert_allclose(found, [[np.nan, 0.5, np.nan]], atol=1e-7)
+    accuracy = dx.truth_accuracy(draws, 3, measure="concordance")
+    np.testing.assert_allclose(accuracy, [[np.nan, 0.5, np.nan]], atol=1e-7)

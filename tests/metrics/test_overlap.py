@@ -54,8 +54,8 @@ def test_each_is_its_definition(make, metric, data, seed, zeros):
     plausibility = make.theta(seed, zeros=zeros)
     predictions = make.lists(seed, plausibility)
     expected = make.by_enumeration(plausibility, predictions, lambda o, t: definition(o, t, value))
-    found = getattr(dx, metric)(plausibility, predictions, **{name: value}, per_item=True)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    actual = getattr(dx, metric)(plausibility, predictions, **{name: value}, per_item=True)
+    np.testing.assert_allclose(actual, expected, atol=1e-12)
 
 
 def test_rank_biased_overlap_of_one_order_with_itself_is_one(make):
@@ -80,11 +80,11 @@ def test_long_lists_take_another_way_to_the_same_number(make, seed, n_labels):
             predictions,
             lambda o, t, depth=depth: averaged(o, t, depth),
         )
-        found = dx.average_overlap(plausibility, predictions, depth=depth, per_item=True)
-        np.testing.assert_allclose(found, expected, atol=1e-12)
+        actual = dx.average_overlap(plausibility, predictions, depth=depth, per_item=True)
+        np.testing.assert_allclose(actual, expected, atol=1e-12)
     expected = make.by_enumeration(plausibility, predictions, lambda o, t: rank_biased(o, t, 0.9))
-    found = dx.rank_biased_overlap(plausibility, predictions, per_item=True)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    actual = dx.rank_biased_overlap(plausibility, predictions, per_item=True)
+    np.testing.assert_allclose(actual, expected, atol=1e-12)
 
 
 def test_scores_over_a_whole_large_label_space(make):
@@ -99,10 +99,10 @@ def test_scores_over_a_whole_large_label_space(make):
     for draw in range(2):
         true = np.argsort(-theta.values[0, draw, 0])
         expected = rank_biased(predicted.tolist(), true.tolist(), 0.9)
-        found = dx.rank_biased_overlap(theta, predictions).values[0, draw, 0]
-        assert found == pytest.approx(expected, abs=1e-12)
-        found = dx.overlap(theta, predictions, k=50).values[0, draw, 0]
-        assert found == pytest.approx(len(set(predicted[:50]) & set(true[:50])) / 50, abs=1e-12)
+        actual = dx.rank_biased_overlap(theta, predictions).values[0, draw, 0]
+        assert actual == pytest.approx(expected, abs=1e-12)
+        actual = dx.overlap(theta, predictions, k=50).values[0, draw, 0]
+        assert actual == pytest.approx(len(set(predicted[:50]) & set(true[:50])) / 50, abs=1e-12)
 
 
 def places(make, plausibility, predictions, item, system):
@@ -147,9 +147,9 @@ def test_each_correlation_is_its_definition(make, metric, definition, seed, n_la
     plausibility = make.theta(seed, n_labels=n_labels)
     plausibility = plausibility.round(1) if tied else plausibility  # draws have ties too
     predictions = make.lists(seed, plausibility, whole=whole)
-    found = getattr(dx, metric)(plausibility, predictions, per_item=True)
+    actual = getattr(dx, metric)(plausibility, predictions, per_item=True)
     oracle = expected(make, plausibility, predictions, definition)
-    np.testing.assert_allclose(found, oracle, atol=1e-12)
+    np.testing.assert_allclose(actual, oracle, atol=1e-12)
 
 
 def test_a_large_label_space(make):
@@ -158,8 +158,8 @@ def test_a_large_label_space(make):
     labels, score = [f"c{k:03d}" for k in range(419)], np.round(rng.random(419), 2)
     theta = make.dense(mass[None, None, None], labels, ["x"])
     table = {"item": ["x"] * 419, "system": ["m"] * 419, "label": labels, "score": score}
-    found = dx.kendall_tau(theta, dx.predictions(table, score="score")).item()
-    assert found == pytest.approx(kendalltau(mass, score).statistic, abs=1e-12)
+    result = dx.kendall_tau(theta, dx.predictions(table, score="score")).item()
+    assert result == pytest.approx(kendalltau(mass, score).statistic, abs=1e-12)
 
 
 def test_the_same_order_and_the_reverse(make):

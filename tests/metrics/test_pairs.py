@@ -50,30 +50,30 @@ def brute(s, tie, side):
 
 
 def test_win_rates_on_these_prompts_are_means_over_prompts_and_opponents(draws):
-    found = dx.win_rate(tree(**draws))
+    rate = dx.win_rate(tree(**draws))
     s = draws["strength"][:, :, None] + draws["item_effect"]
     tie = draws["tie"][..., None] + draws["item_tie"]
     expected = brute(s, tie, draws["side"][..., None]).mean(axis=-1)
-    np.testing.assert_allclose(found, np.moveaxis(expected, 0, -1))
-    np.testing.assert_allclose(found.mean("system"), 0.5)
-    assert found.dims == ("chain", "draw", "system")
+    np.testing.assert_allclose(rate, np.moveaxis(expected, 0, -1))
+    np.testing.assert_allclose(rate.mean("system"), 0.5)
+    assert rate.dims == ("chain", "draw", "system")
 
 
 def test_win_rates_on_new_prompts_integrate_over_them(draws):
-    found = dx.win_rate(tree(**draws), new_items=True)
+    rate = dx.win_rate(tree(**draws), new_items=True)
     rng = np.random.default_rng(2)
     new = rng.normal(size=(2, 4, 40_000, 3)) * draws["item_spread"][..., None, None]
     s = draws["strength"][:, :, None] + new
     own = rng.normal(size=(2, 4, 40_000)) * draws["item_tie_spread"][..., None]
     expected = brute(s, draws["tie"][..., None] + own, draws["side"][..., None]).mean(axis=-1)
-    np.testing.assert_allclose(found, np.moveaxis(expected, 0, -1), atol=0.006)
+    np.testing.assert_allclose(rate, np.moveaxis(expected, 0, -1), atol=0.006)
 
 
 @pytest.mark.parametrize("new_items", [False, True])
 def test_win_rates_are_those_of_voters_with_tastes_of_their_own(draws, new_items):
     """Of each draw 40,000 new voters, beside nodes."""
     draws["annotator_taste_spread"] = np.random.default_rng(3).uniform(0.5, 1.5, (2, 4))
-    found = dx.win_rate(tree(**draws), new_items=new_items)
+    rate = dx.win_rate(tree(**draws), new_items=new_items)
     rng, n = np.random.default_rng(2), 40_000
     taste = rng.normal(size=(2, 4, n, 3)) * draws["annotator_taste_spread"][..., None, None]
     at = np.resize(np.arange(5), n)
@@ -83,7 +83,7 @@ def test_win_rates_are_those_of_voters_with_tastes_of_their_own(draws, new_items
         own = rng.normal(size=(2, 4, n)) * draws["item_tie_spread"][..., None]
     s = draws["strength"][:, :, None] + quality + taste
     expected = brute(s, draws["tie"][..., None] + own, draws["side"][..., None]).mean(axis=-1)
-    np.testing.assert_allclose(found, np.moveaxis(expected, 0, -1), atol=0.008)
+    np.testing.assert_allclose(rate, np.moveaxis(expected, 0, -1), atol=0.008)
 
 
 @pytest.mark.parametrize("ties", [True, False])
@@ -94,7 +94,7 @@ def test_there_are_values_enough_on_a_new_prompt(draws, ties):
     for name in ("item_effect", "item_tie", *(() if ties else ("item_tie_spread",))):
         del draws[name]
     draws["item_spread"] = draws["item_spread"] + 0.5
-    found = dx.win_rate(tree(**draws), new_items=True)
+    rate = dx.win_rate(tree(**draws), new_items=True)
     some = draws["strength"][..., None, None], draws["tie"][..., None, None]
     each = np.sqrt(2) * draws["item_spread"][..., None, None] * x
     tie = some[1] + (draws["item_tie_spread"][..., None, None] * y if ties else 0 * y)
@@ -105,23 +105,23 @@ def test_there_are_values_enough_on_a_new_prompt(draws, ties):
         expected.append((w * won(ahead, tie, side)).sum(axis=(-2, -1)))
     first, second, third = expected
     rates = np.stack([first + second, 1 - first + third, 2 - second - third], axis=-1) / 2
-    np.testing.assert_allclose(found, rates, atol=5e-4)
+    np.testing.assert_allclose(rate, rates, atol=5e-4)
 
 
 def test_without_prompts_ties_and_side_it_is_the_logistic_function(draws):
     s = draws["strength"]
-    found = dx.win_rate(tree(strength=s))
+    rate = dx.win_rate(tree(strength=s))
     expected = brute(s, np.full((2, 4), -np.inf), np.zeros((2, 4)))
-    np.testing.assert_allclose(found, np.moveaxis(expected, 0, -1))
-    xr.testing.assert_equal(found, dx.win_rate(tree(strength=s), new_items=True))
+    np.testing.assert_allclose(rate, np.moveaxis(expected, 0, -1))
+    xr.testing.assert_equal(rate, dx.win_rate(tree(strength=s), new_items=True))
 
 
 def test_ranks_count_the_stronger_ones(draws):
-    found = dx.rank(tree(**draws))
+    actual = dx.rank(tree(**draws))
     s = draws["strength"]
     expected = 1 + (s[..., None, :] > s[..., :, None]).sum(axis=-1)
-    np.testing.assert_array_equal(found, expected)
-    assert found.attrs["better"] == "lower"
+    np.testing.assert_array_equal(actual, expected)
+    assert actual.attrs["better"] == "lower"
 
 
 def test_fits_without_strengths_or_prompts_are_refused(draws):
@@ -219,27 +219,27 @@ def rates(left_won, weight=(1, 1, 1, 1)):
 def test_win_rates_on_judged_pairs_are_means_of_votes_cast_and_drawn():
     """Votes: two on pair 0 (won by a, and tied), one on pair 3 (won by b, sides as in the pair)."""
     fit, one, known = judged(60_000, ([0, 0, 3], [0, 1, 2]))
-    found = dx.win_rate(fit, random_seed=1)
+    rate = dx.win_rate(fit, random_seed=1)
     left_won = expected_votes(one, known)
     left_won[0], left_won[3] = (1.0 + 0.5) / 2, 0.0
-    np.testing.assert_allclose(found.mean(("chain", "draw")), rates(left_won), atol=0.005)
+    np.testing.assert_allclose(rate.mean(("chain", "draw")), rates(left_won), atol=0.005)
     # Two pairs were not voted on: won, tied or lost.
-    assert len(np.unique(found.sel(system="c").to_numpy().round(9))) == 5
-    xr.testing.assert_identical(found, dx.win_rate(fit, random_seed=1))
-    assert found.dims == ("chain", "draw", "system")
+    assert len(np.unique(rate.sel(system="c").to_numpy().round(9))) == 5
+    xr.testing.assert_identical(rate, dx.win_rate(fit, random_seed=1))
+    assert rate.dims == ("chain", "draw", "system")
 
 
 @pytest.mark.parametrize("as_cast", [True, False])
 def test_votes_that_were_not_cast_are_by_voters_with_new_tastes(as_cast):
     fit, one, known = judged(60_000, ([0], [0]), annotator_taste_spread=1.1)
-    found = dx.win_rate(fit, as_cast=as_cast, random_seed=1)
+    rate = dx.win_rate(fit, as_cast=as_cast, random_seed=1)
     rng, each = np.random.default_rng(2), []
     for _ in range(3000):
         taste = one["item_effect"] + 1.1 * rng.normal(size=3)
         each.append(expected_votes({**one, "item_effect": taste}, known))
     left_won = np.mean(each, axis=0)
     left_won[0] = 1.0 if as_cast else left_won[0]
-    np.testing.assert_allclose(found.mean(("chain", "draw")), rates(left_won), atol=0.012)
+    np.testing.assert_allclose(rate.mean(("chain", "draw")), rates(left_won), atol=0.012)
 
 
 def test_a_voter_has_the_same_tastes_in_all_votes():
@@ -255,19 +255,19 @@ def test_a_voter_has_the_same_tastes_in_all_votes():
 
 def test_win_rates_where_all_pairs_were_voted_on_are_those_of_the_votes():
     fit, *_ = judged(5, ([0, 1, 2, 3], [0, 0, 1, 2]))
-    found = dx.win_rate(fit, random_seed=1)
+    rate = dx.win_rate(fit, random_seed=1)
     left_won = np.array([1.0, 0.0, 0.5, 1.0])  # the second and the fourth with sides exchanged
-    np.testing.assert_allclose(found, np.broadcast_to(rates(left_won), (1, 5, 3)))
+    np.testing.assert_allclose(rate, np.broadcast_to(rates(left_won), (1, 5, 3)))
 
 
 def test_win_rates_on_new_prompts_weigh_prompts_anew():
     fit, one, known = judged(60_000, ([0], [0]))
-    found = dx.win_rate(fit, new_items=True, random_seed=1)
+    rate = dx.win_rate(fit, new_items=True, random_seed=1)
     left_won = expected_votes(one, known)
     rng = np.random.default_rng(2)
     share = rng.dirichlet([1, 1], 4000)  # two prompts: pairs 0, 1, 2, and pair 3
     each = [rates(left_won, (w, w, w, other)) for w, other in share]
-    np.testing.assert_allclose(found.mean(("chain", "draw")), np.mean(each, axis=0), atol=0.01)
+    np.testing.assert_allclose(rate.mean(("chain", "draw")), np.mean(each, axis=0), atol=0.01)
 
 
 def test_effects_of_prompts_must_have_been_kept_for_judged_pairs():
@@ -294,7 +294,7 @@ def test_parts_of_a_fit_are_refused():
 def test_effects_of_prompts_without_votes_are_drawn():
     seen = {"item_effect": np.array([[0.5, -0.3, 0.1]]), "item_tie": np.array([0.9])}
     fit, one, known = judged(60_000, ([0], [0]), **seen)
-    found = dx.win_rate(fit, random_seed=1).mean(("chain", "draw"))
+    rate = dx.win_rate(fit, random_seed=1).mean(("chain", "draw"))
     rng = np.random.default_rng(4)
     each = []
     for _ in range(2000):
@@ -306,7 +306,7 @@ def test_effects_of_prompts_without_votes_are_drawn():
         each.append(expected_votes({**one, **new}, known))
     left_won = np.mean(each, axis=0)
     left_won[0] = 1.0
-    np.testing.assert_allclose(found, rates(left_won), atol=0.012)
+    np.testing.assert_allclose(rate, rates(left_won), atol=0.012)
 
 
 def chances(one, known):
@@ -342,24 +342,24 @@ def test_win_rates_by_a_panel_are_those_of_its_majority(as_cast):
     """Cast: two votes on pair 0 (won, tied) and on pair 3 (lost; won, sides exchanged)."""
     fit, one, known = judged(60_000, ([0, 0, 3, 3], [0, 1, 2, 2]))
     chance = chances(one, known)
-    found = dx.win_rate(fit, panel=3, as_cast=as_cast, random_seed=1)
+    rate = dx.win_rate(fit, panel=3, as_cast=as_cast, random_seed=1)
     left_won = np.array([of_majority(chance[pair], 3) for pair in range(4)])
     if (
         as_cast
     ):  # the second vote on pair 3 was with sides exchanged: left won it, and lost the other
         left_won[0] = of_majority(chance[0], 1, scored=1.5, heard=2)
         left_won[3] = of_majority(chance[3], 1, scored=1.0, heard=2)
-    np.testing.assert_allclose(found.mean(("chain", "draw")), rates(left_won), atol=0.005)
-    assert set(np.unique((6 * found.sel(system="b")).round(9))) <= set(range(7))
+    np.testing.assert_allclose(rate.mean(("chain", "draw")), rates(left_won), atol=0.005)
+    assert set(np.unique((6 * rate.sel(system="b")).round(9))) <= set(range(7))
 
 
 def test_a_panel_on_new_prompts_and_one_without_judged_pairs(draws):
     fit, one, known = judged(60_000, ([0], [0]))
-    found = dx.win_rate(fit, new_items=True, panel=3, random_seed=1)
+    rate = dx.win_rate(fit, new_items=True, panel=3, random_seed=1)
     left_won = [of_majority(chance, 3) for chance in chances(one, known)]
     share = np.random.default_rng(2).dirichlet([1, 1], 4000)
     each = [rates(left_won, (w, w, w, other)) for w, other in share]
-    np.testing.assert_allclose(found.mean(("chain", "draw")), np.mean(each, axis=0), atol=0.01)
+    np.testing.assert_allclose(rate.mean(("chain", "draw")), np.mean(each, axis=0), atol=0.01)
     with pytest.raises(dx.ArgumentError, match="panel: expected 1, since the fit has no judged"):
         dx.win_rate(tree(**draws), panel=3)
     with pytest.raises(dx.ArgumentError, match="panel: expected a whole number"):

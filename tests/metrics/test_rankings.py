@@ -88,10 +88,10 @@ def test_likelihood_equals_brute_force(data, n_labels):
     blocks = data.draw(partial_rankings(n_labels))
     logs = data.draw(st.lists(st.floats(-5, 5), min_size=n_labels, max_size=n_labels))
     strengths = [10**log for log in logs]
-    found = dx.partial_ranking_logp(strengths, blocks)
-    assert isinstance(found, float)
-    assert found == pytest.approx(np.log(all_orders(strengths, blocks)), rel=0, abs=1e-10)
-    assert found <= 0
+    result = dx.partial_ranking_logp(strengths, blocks)
+    assert isinstance(result, float)
+    assert result == pytest.approx(np.log(all_orders(strengths, blocks)), rel=0, abs=1e-10)
+    assert result <= 0
 
 
 def test_likelihood_does_not_mind_the_container():

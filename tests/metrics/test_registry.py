@@ -157,13 +157,13 @@ def test_lists_share_their_arguments(metric):
 @every_metric
 def test_result_is_named_and_within_bounds(metric, make):
     args, more = arguments(metric, make)
-    found = metric.function(*args, **more)
+    result = metric.function(*args, **more)
     if metric.takes in {"rankings", "strengths"}:  # one number of one thing
-        assert isinstance(found, float)
-        assert metric.low <= found <= metric.high
+        assert isinstance(result, float)
+        assert metric.low <= result <= metric.high
         return
-    assert found.attrs.get("better", "none") == metric.better
-    for array in found.data_vars.values() if isinstance(found, xr.Dataset) else [found]:
+    assert result.attrs.get("better", "none") == metric.better
+    for array in result.data_vars.values() if isinstance(result, xr.Dataset) else [result]:
         assert array.name
         assert array.dtype == np.float64
         assert metric.low - 1e-12 <= float(array.min())
@@ -174,29 +174,29 @@ def test_result_is_named_and_within_bounds(metric, make):
         if {"chain", "draw"} <= set(array.dims):
             assert array.dims[:2] == ("chain", "draw")
     if metric.takes == "lists" and metric.name != "certainty":
-        assert found.dims == ("chain", "draw", "system")
+        assert result.dims == ("chain", "draw", "system")
         each = metric.function(*args, **more, per_item=True)
         assert each.dims == ("chain", "draw", "item", "system")
-        assert each.name == found.name
-        assert list(found["system"].values) == ["s", "t"]
+        assert each.name == result.name
+        assert list(result["system"].values) == ["s", "t"]
 
 
 @with_draws
 def test_arviz_takes_the_result(metric, make):
     args, more = arguments(metric, make)
-    found = metric.function(*args, **more)
+    result = metric.function(*args, **more)
     # ArviZ 1.3 stacks into a dim of its own called "label", and fails where there is one.
-    table = az.summary(found.rename(label="group") if "label" in found.dims else found)
-    assert len(table) == found.isel(chain=0, draw=0).size
+    table = az.summary(result.rename(label="group") if "label" in result.dims else result)
+    assert len(table) == result.isel(chain=0, draw=0).size
     assert table["mean"].notna().all()
-    assert az.plot_forest(found.to_dataset()) is not None
+    assert az.plot_forest(result.to_dataset()) is not None
 
 
 def test_arviz_takes_a_comparison(make):
     theta = make.theta(1, draws=40)
-    found = dx.compare(dx.top_k_accuracy(theta, make.lists(1, theta)))
+    comparison = dx.compare(dx.top_k_accuracy(theta, make.lists(1, theta)))
     # Without the diagonal: a constant has no R-hat, and ArviZ warns.
-    pair = found["difference"].sel(system="s", system_="t")
+    pair = comparison["difference"].sel(system="s", system_="t")
     assert len(az.summary(pair)) == 1
 
 
@@ -206,9 +206,9 @@ def test_a_fit_read_from_a_file_is_the_same(metric, make, tmp_path):
     fit.to_netcdf(tmp_path / "fit.nc")
     with xr.open_datatree(tmp_path / "fit.nc") as back:
         for scale in ("latent", "observed"):
-            found = metric.function(back, scale=scale, **more)
-            xr.testing.assert_identical(found, metric.function(fit, scale=scale, **more))
-            assert found.attrs == {"better": metric.better, "scale": scale}
+            result = metric.function(back, scale=scale, **more)
+            xr.testing.assert_identical(result, metric.function(fit, scale=scale, **more))
+            assert result.attrs == {"better": metric.better, "scale": scale}
 
 
 @pytest.mark.parametrize("metric", of_plausibilities, ids=lambda metric: metric.name)

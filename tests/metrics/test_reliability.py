@@ -52,10 +52,10 @@ def test_dims_names_and_attributes(family, scale):
         pools = metric(cross_replication(family), scale=scale)
         assert pools.dims == ("chain", "draw", "pool")
         assert list(pools["pool"].values) == ["a", "b", "c"]
-        for found in (one, pools):
-            assert found.name == metric.__name__
-            assert found.attrs == {"better": better, "scale": scale}
-            assert 0 <= found.min() <= found.max() <= 1
+        for result in (one, pools):
+            assert result.name == metric.__name__
+            assert result.attrs == {"better": better, "scale": scale}
+            assert 0 <= result.min() <= result.max() <= 1
 
 
 @every_family
@@ -81,10 +81,10 @@ def test_a_residual_common_to_all_pools():
     shared = posterior.assign(sigma=posterior["sigma"].isel(pool=0, drop=True))
     fit["posterior"] = xr.DataTree(shared)
     fit["posterior"].attrs.update(fit.attrs)
-    found = dx.icc(fit)
-    assert found.dims == ("chain", "draw", "pool")
+    icc = dx.icc(fit)
+    assert icc.dims == ("chain", "draw", "pool")
     item, annotator = shared["sigma_item"] ** 2, shared["sigma_annotator"] ** 2
-    np.testing.assert_allclose(found, item / (item + annotator + shared["sigma"] ** 2))
+    np.testing.assert_allclose(icc, item / (item + annotator + shared["sigma"] ** 2))
 
 
 def test_observed_is_latent_for_numbers():
@@ -96,15 +96,15 @@ def test_observed_is_latent_for_numbers():
 def test_observed_by_integration_over_the_effects():
     # The oracle integrates over the shared effect, see label_covariance_reference.
     fit = fit_with("bernoulli")
-    found = dx.icc(fit, scale="observed").item()
-    assert found == pytest.approx(correlation_yes((0.3, 1.2, 0.7)), abs=1e-9)
-    found = dx.annotator_icc(fit, scale="observed").item()
-    assert found == pytest.approx(correlation_yes((0.3, 0.7, 1.2)), abs=1e-9)
+    icc = dx.icc(fit, scale="observed").item()
+    assert icc == pytest.approx(correlation_yes((0.3, 1.2, 0.7)), abs=1e-9)
+    icc = dx.annotator_icc(fit, scale="observed").item()
+    assert icc == pytest.approx(correlation_yes((0.3, 0.7, 1.2)), abs=1e-9)
     fit = fit_with("ordinal")
-    found = dx.icc(fit, scale="observed").item()
-    assert found == pytest.approx(correlation_ordered(CUTS, VALUES, (0.3, 1.2, 0.7)), abs=1e-9)
-    found = dx.annotator_icc(fit, scale="observed").item()
-    assert found == pytest.approx(correlation_ordered(CUTS, VALUES, (0.3, 0.7, 1.2)), abs=1e-9)
+    icc = dx.icc(fit, scale="observed").item()
+    assert icc == pytest.approx(correlation_ordered(CUTS, VALUES, (0.3, 1.2, 0.7)), abs=1e-9)
+    icc = dx.annotator_icc(fit, scale="observed").item()
+    assert icc == pytest.approx(correlation_ordered(CUTS, VALUES, (0.3, 0.7, 1.2)), abs=1e-9)
 
 
 @pytest.mark.long
@@ -122,9 +122,9 @@ def test_two_ordered_labels_cut_in_the_middle_are_an_arc_sine(item, annotator):
 @pytest.mark.parametrize("mu", [0.0, 1.0])
 def test_agreement_becomes_perfect(family, mu):
     fits = [fit_with(family, mu * item, item, 0.0) for item in (10.0, 1e3, 1e6)]
-    found = [dx.icc(fit, scale="observed").item() for fit in fits]
-    assert found == sorted(found)
-    assert 1 - 1e-5 < found[-1] <= 1
+    result = [dx.icc(fit, scale="observed").item() for fit in fits]
+    assert result == sorted(result)
+    assert 1 - 1e-5 < result[-1] <= 1
     nobody = fit_with(family, mu, 0.0, 1.0)
     assert dx.icc(nobody, scale="observed").item() == 0
     assert dx.icc(nobody).item() == 0
@@ -136,14 +136,14 @@ def test_agreement_becomes_perfect(family, mu):
 def test_bounds(family, mu, item, annotator, sigma):
     fit = fit_with(family, mu, item, annotator, sigma)
     for scale in SCALES:
-        one, other = dx.icc(fit, scale).item(), dx.annotator_icc(fit, scale).item()
-        assert 0 <= one <= 1
-        assert 0 <= other <= 1
+        first, second = dx.icc(fit, scale).item(), dx.annotator_icc(fit, scale).item()
+        assert 0 <= first <= 1
+        assert 0 <= second <= 1
     # A function of normal numbers is correlated no more than they are (Gebelein 1941). The
     # logistic residual is not normal.
     if family == "ordinal":
-        assert one <= dx.icc(fit).item() + 1e-12
-        assert other <= dx.annotator_icc(fit).item() + 1e-12
+        assert first <= dx.icc(fit).item() + 1e-12
+        assert second <= dx.annotator_icc(fit).item() + 1e-12
     assert dx.icc(fit).item() + dx.annotator_icc(fit).item() < 1
 
 
@@ -155,8 +155,8 @@ def test_which_label_is_first_does_not_matter():
         one = metric(fit_with("ordinal", mu=1.4), scale="observed").item()
         for a, b in ((1.0, 3.0), (-2.0, 0.5)):
             values = [a * value + b for value in VALUES]
-            found = metric(fit_with("ordinal", mu=1.4, values=values), scale="observed").item()
-            assert found == pytest.approx(one, rel=1e-12)
+            result = metric(fit_with("ordinal", mu=1.4, values=values), scale="observed").item()
+            assert result == pytest.approx(one, rel=1e-12)
         down = fit_with("ordinal", mu=-1.4, cuts=-CUTS[::-1], values=VALUES[::-1])
         assert metric(down, scale="observed").item() == pytest.approx(one, rel=1e-12)
 
@@ -182,8 +182,8 @@ def test_annotators_without_names(family, scale):
 def test_variances_are_squares_of_standard_deviations():
     fit = fit_of("gaussian", mu=1.0, sigma_item=2.0, sigma_annotator=3.0, sigma=4.0)
     parts = components(fit)
-    found = [parts.item, parts.annotator, parts.residual, parts.effects, parts.total]
-    assert [part.item() for part in found] == [4, 9, 16, 13, 29]
+    result = [parts.item, parts.annotator, parts.residual, parts.effects, parts.total]
+    assert [part.item() for part in result] == [4, 9, 16, 13, 29]
     assert (parts.correlation, parts.cutpoint, parts.label_value) == (None, None, None)
 
 
@@ -230,9 +230,9 @@ def formula(icc, k):
 
 
 def test_numbers_in_numbers_out():
-    found = dx.spearman_brown(0.25, 3)
-    assert type(found) is float
-    assert found == 0.5
+    reliability = dx.spearman_brown(0.25, 3)
+    assert type(reliability) is float
+    assert reliability == 0.5
     assert dx.spearman_brown(0.4, 2.5) == pytest.approx(formula(0.4, 2.5))
     assert type(dx.annotators_needed(0.25, 0.6)) is float
     np.testing.assert_allclose(dx.spearman_brown(0.25, [1, 3]), [0.25, 0.5])
@@ -243,11 +243,11 @@ def test_numbers_in_numbers_out():
 
 
 def test_draws_keep_their_names():
-    found = dx.spearman_brown(DRAWS, 3)
-    assert found.dims == DRAWS.dims
-    assert found.name == "spearman_brown"
-    assert found.attrs == {"better": "higher"}
-    np.testing.assert_allclose(found, formula(DRAWS, 3))
+    reliability = dx.spearman_brown(DRAWS, 3)
+    assert reliability.dims == DRAWS.dims
+    assert reliability.name == "spearman_brown"
+    assert reliability.attrs == {"better": "higher"}
+    np.testing.assert_allclose(reliability, formula(DRAWS, 3))
     needed = dx.annotators_needed(DRAWS, target=0.5)
     assert needed.name == "annotators_needed"
     assert needed.attrs == {"better": "lower"}
@@ -263,18 +263,18 @@ def test_the_scale_is_not_forgotten():
 
 @pytest.mark.parametrize("k", [(1, 2, 5), [1, 2, 5], np.array([1, 2, 5]), range(1, 6, 2)])
 def test_several_numbers_add_a_dim(k):
-    found = dx.spearman_brown(DRAWS, k)
-    assert found.dims == ("chain", "draw", "pool", "annotator")
-    np.testing.assert_array_equal(found["annotator"], list(k))
+    reliability = dx.spearman_brown(DRAWS, k)
+    assert reliability.dims == ("chain", "draw", "pool", "annotator")
+    np.testing.assert_array_equal(reliability["annotator"], list(k))
     for count in k:
-        np.testing.assert_allclose(found.sel(annotator=count), formula(DRAWS, count))
+        np.testing.assert_allclose(reliability.sel(annotator=count), formula(DRAWS, count))
 
 
 def test_named_numbers_are_matched_by_name():
     k = xr.DataArray([2, 5], dims="pool", coords={"pool": ["a", "b"]})
-    found = dx.spearman_brown(DRAWS, k)
-    assert found.dims == DRAWS.dims
-    np.testing.assert_allclose(found.sel(pool="b"), formula(DRAWS.sel(pool="b"), 5))
+    reliability = dx.spearman_brown(DRAWS, k)
+    assert reliability.dims == DRAWS.dims
+    np.testing.assert_allclose(reliability.sel(pool="b"), formula(DRAWS.sel(pool="b"), 5))
     budget = xr.DataArray([2.0, 5.0], dims="budget")
     assert dx.spearman_brown(DRAWS, budget).dims == ("chain", "draw", "pool", "budget")
     assert dx.spearman_brown(0.2, budget).dims == ("budget",)

@@ -71,8 +71,8 @@ def test_a_toy_of_four_items_has_the_printed_disagreements():
     rows = [
         {"item": item, "annotator": f"{pool}{place}", "pool": pool, "label": label}
         for pool, labels in (("first", first), ("second", second))
-        for item, said in enumerate(labels)
-        for place, label in enumerate(said)
+        for item, answers in enumerate(labels)
+        for place, label in enumerate(answers)
     ]
     ann = dx.annotations(pd.DataFrame(rows), pool="pool", kind="nominal")
     assert float(dx.cross_kappa(ann)) == pytest.approx(0.43, abs=5e-3)
@@ -86,8 +86,8 @@ def test_a_normalised_kappa_exceeds_1(shared):
         pool="group",
         kind="nominal",
     )
-    found = float(dx.cross_kappa(ann, ("g1", "g3"), normalized=True))
-    assert found == pytest.approx(1.0512, abs=5.1e-5)
+    value = float(dx.cross_kappa(ann, ("g1", "g3"), normalized=True))
+    assert value == pytest.approx(1.0512, abs=5.1e-5)
     assert "it is 1.05." in PAGE
 
 

@@ -48,27 +48,27 @@ def labels(order=range(9)):
     return predicted(SAID, ["label"], order)
 
 
-def at(found, name, system, chain=1, draw=2):
-    return float(found[name].sel(system=system).isel(chain=chain, draw=draw))
+def at(result, name, system, chain=1, draw=2):
+    return float(result[name].sel(system=system).isel(chain=chain, draw=draw))
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weighted"])
 @pytest.mark.parametrize("system", ["a", "b"])
 def test_errors_of_numbers_are_those_of_numpy(system, weights):
-    found = dx.score_error(FIT, numbers([3, 1, 4, 0, 5, 8, 2, 6, 7]), weights=weights)
+    errors = dx.score_error(FIT, numbers([3, 1, 4, 0, 5, 8, 2, 6, 7]), weights=weights)
     mu, p = FIT.to_numpy()[1, 2], NUMBER[system]
     w = np.ones(9) if weights is None else weights
-    assert at(found, "mean_absolute_error", system) == pytest.approx(
+    assert at(errors, "mean_absolute_error", system) == pytest.approx(
         np.average(abs(p - mu), weights=w)
     )
-    assert at(found, "mean_squared_error", system) == pytest.approx(
+    assert at(errors, "mean_squared_error", system) == pytest.approx(
         np.average((p - mu) ** 2, weights=w)
     )
     cov = np.cov(p, mu, aweights=w)
     wanted = cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1])
-    assert at(found, "correlation", system) == pytest.approx(wanted)
-    assert found["correlation"].attrs == {"better": "higher"}
-    assert found["mean_absolute_error"].attrs == {"better": "lower"}
+    assert at(errors, "correlation", system) == pytest.approx(wanted)
+    assert errors["correlation"].attrs == {"better": "higher"}
+    assert errors["mean_absolute_error"].attrs == {"better": "lower"}
 
 
 def test_correlation_does_not_depend_on_the_unit_and_errors_do():
@@ -85,16 +85,16 @@ def test_correlation_does_not_depend_on_the_unit_and_errors_do():
 
 def test_a_constant_system_has_errors_and_no_correlation():
     pred = dx.predictions({"item": ITEMS, "system": ["s"] * 9, "label": [50.5] * 9})
-    found = dx.score_error(FIT, pred)
-    assert found["correlation"].isnull().all()
-    assert found["mean_absolute_error"].notnull().all()
+    errors = dx.score_error(FIT, pred)
+    assert errors["correlation"].isnull().all()
+    assert errors["mean_absolute_error"].notnull().all()
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weighted"])
 @pytest.mark.parametrize("system", ["a", "b"])
 def test_scores_of_probabilities_are_averages_over_annotators(system, weights):
     """Each as the expectation over the label of a random annotator, written out."""
-    found = dx.probability_score(
+    result = dx.probability_score(
         THETA, probabilities([3, 1, 4, 0, 5, 8, 2, 6, 7]), bins=4, weights=weights
     )
     theta, p = THETA.to_numpy()[1, 2], P[system]
@@ -110,19 +110,19 @@ def test_scores_of_probabilities_are_averages_over_annotators(system, weights):
         ]
     )  # of three labels the largest difference of an event is that of one label
     for name, values in each.items():
-        assert at(found, name, system) == pytest.approx(np.average(values, weights=w)), name
+        assert at(result, name, system) == pytest.approx(np.average(values, weights=w)), name
     top, confidence = p.argmax(axis=1), p.max(axis=1)
     agree, gap = theta[np.arange(9), top], 0.0
     for b in range(4):
         inside = (confidence >= b / 4) & (confidence < (b + 1) / 4)
-        curve = found["calibration"].sel(system=system).isel(chain=1, draw=2, bin=b)
-        assert found["n_items"].sel(system=system).isel(bin=b) == inside.sum()
+        curve = result["calibration"].sel(system=system).isel(chain=1, draw=2, bin=b)
+        assert result["n_items"].sel(system=system).isel(bin=b) == inside.sum()
         if not inside.any():
             assert np.isnan(curve)
             continue
         gap += abs((w * (agree - confidence))[inside].sum())
         assert float(curve) == pytest.approx(np.average(agree[inside], weights=w[inside]))
-    assert at(found, "calibration_error", system) == pytest.approx(gap / w.sum())
+    assert at(result, "calibration_error", system) == pytest.approx(gap / w.sum())
 
 
 def test_the_panels_own_shares_are_the_best_probabilities():
@@ -144,14 +144,14 @@ def test_probability_on_a_label_that_nobody_can_give_is_wrong():
     two = two / two.sum("label")
     zero = xr.concat([two, 0 * THETA.isel(label=[2])], "label")
     with pytest.warns(dx.DissensusWarning, match="outside the label space"):
-        found = dx.probability_score(two, probabilities())
-    xr.testing.assert_allclose(found, dx.probability_score(zero, probabilities()))
+        result = dx.probability_score(two, probabilities())
+    xr.testing.assert_allclose(result, dx.probability_score(zero, probabilities()))
 
 
 @pytest.mark.parametrize("system", ["a", "b"])
 @pytest.mark.parametrize("positive", ["ill", "well"])
 def test_rates_count_positive_and_negative_items(system, positive):
-    found = dx.sensitivity_specificity(
+    rates = dx.sensitivity_specificity(
         TWO, labels([3, 1, 4, 0, 5, 8, 2, 6, 7]), positive, weights=WEIGHTS
     )
     panel = np.array(["ill", "well"])[TWO.to_numpy()[1, 2].argmax(axis=1)]
@@ -159,40 +159,40 @@ def test_rates_count_positive_and_negative_items(system, positive):
     for name, members in of.items():
         right = SAID[system] == panel
         wanted = np.average(right[members], weights=WEIGHTS[members])
-        assert at(found, name, system) == pytest.approx(wanted), name
+        assert at(rates, name, system) == pytest.approx(wanted), name
     f1 = f1_score(panel, SAID[system], pos_label=positive, sample_weight=WEIGHTS)
-    assert at(found, "f1", system) == pytest.approx(f1)
+    assert at(rates, "f1", system) == pytest.approx(f1)
 
 
 def test_the_rates_average_to_the_accuracy_also_with_insight():
     given = xr.DataArray([0.7, -0.3], dims="system", coords={"system": ["a", "b"]})
     for insight in (None, given):
         more = {"insight": insight, "random_seed": 3}
-        found = dx.sensitivity_specificity(TWO, labels(), "ill", **more)
+        rates = dx.sensitivity_specificity(TWO, labels(), "ill", **more)
         right = dx.top_k_accuracy(TWO, labels(), per_item=True, **more)
-        said = xr.DataArray(
+        answers = xr.DataArray(
             np.array([SAID["a"], SAID["b"]]).T == "ill", dims=("item", "system"),
             coords={"item": ITEMS, "system": ["a", "b"]},
         )  # fmt: skip
-        ill = xr.where(said, right, 1 - right).mean("item")
-        both = ill * found["sensitivity"].fillna(0) + (1 - ill) * found["specificity"].fillna(0)
+        ill = xr.where(answers, right, 1 - right).mean("item")
+        both = ill * rates["sensitivity"].fillna(0) + (1 - ill) * rates["specificity"].fillna(0)
         np.testing.assert_allclose(both, right.mean("item").transpose(*both.dims))
 
 
 def test_no_positive_item_leaves_the_sensitivity_undefined():
     sure = TWO.copy(data=np.broadcast_to([0.1, 0.9], TWO.shape))
-    found = dx.sensitivity_specificity(sure, labels(), "ill")
-    assert found["sensitivity"].isnull().all()
-    assert (found["specificity"].sel(system="b") == 1).all()
-    assert found["f1"].sel(system="b").isnull().all()
+    rates = dx.sensitivity_specificity(sure, labels(), "ill")
+    assert rates["sensitivity"].isnull().all()
+    assert (rates["specificity"].sel(system="b") == 1).all()
+    assert rates["f1"].sel(system="b").isnull().all()
 
 
 def test_tied_first_labels_count_in_part():
     rows = {"item": np.repeat(ITEMS, 2), "system": ["t"] * 18, "label": ["ill", "well"] * 9,
             "r": [1, 1] * 9}  # fmt: skip
-    found = dx.sensitivity_specificity(TWO, dx.predictions(rows, rank="r"), "ill")
-    np.testing.assert_allclose(found["sensitivity"].dropna("draw"), 0.5)
-    np.testing.assert_allclose(found["specificity"].dropna("draw"), 0.5)
+    rates = dx.sensitivity_specificity(TWO, dx.predictions(rows, rank="r"), "ill")
+    np.testing.assert_allclose(rates["sensitivity"].dropna("draw"), 0.5)
+    np.testing.assert_allclose(rates["specificity"].dropna("draw"), 0.5)
 
 
 @pytest.mark.parametrize("call", ["score_error", "probability_score", "sensitivity_specificity"])
@@ -247,9 +247,9 @@ def test_what_a_system_knows_of_the_panel_is_not_taken_for_error():
             "correlation": stats.pearsonr(system, mu).statistic}  # fmt: skip
     for predictions, holds in ((pred, True), (None, False)):
         fit = dx.models.normal_scores.fit(ann, predictions=predictions, draws=400, random_seed=1)
-        found = dx.score_error(fit, pred).isel(system=0)
+        errors = dx.score_error(fit, pred).isel(system=0)
         for name, value in true.items():
-            low, high = found[name].quantile([0.01, 0.99], ("chain", "draw"))
+            low, high = errors[name].quantile([0.01, 0.99], ("chain", "draw"))
             assert (low <= value <= high) == holds, name
 
 

@@ -46,12 +46,12 @@ def study():
 
 def test_each_draw_is_what_scikit_learn_says(study):
     fits, pred, true, held = study
-    found = dx.set_score(fits, pred)
-    assert found["jaccard"].dims == ("chain", "draw", "system")
-    assert set(found) == {"exact_match", "jaccard", "micro_f1", "macro_f1"}
+    scores = dx.set_score(fits, pred)
+    assert scores["jaccard"].dims == ("chain", "draw", "system")
+    assert set(scores) == {"exact_match", "jaccard", "micro_f1", "macro_f1"}
     for d in range(N_DRAWS):
         for s, system in enumerate("st"):
-            mine = found.sel(system=system).isel(chain=0, draw=d)
+            mine = scores.sel(system=system).isel(chain=0, draw=d)
             one = true[d], held[s]
             assert mine["exact_match"].item() == sklearn.accuracy_score(*one)
             expected = sklearn.jaccard_score(*one, average="samples", zero_division=1)
@@ -64,12 +64,12 @@ def test_each_draw_is_what_scikit_learn_says(study):
 def test_weights_are_items_counted_so_often(study):
     fits, pred, true, held = study
     times = np.arange(N_ITEMS) % 3
-    found = dx.set_score(fits, pred, weights=times).sel(system="t").isel(chain=0, draw=2)
+    scores = dx.set_score(fits, pred, weights=times).sel(system="t").isel(chain=0, draw=2)
     one = np.repeat(true[2], times, axis=0), np.repeat(held[1], times, axis=0)
-    assert found["exact_match"].item() == pytest.approx(sklearn.accuracy_score(*one))
-    assert found["micro_f1"].item() == pytest.approx(sklearn.f1_score(*one, average="micro"))
+    assert scores["exact_match"].item() == pytest.approx(sklearn.accuracy_score(*one))
+    assert scores["micro_f1"].item() == pytest.approx(sklearn.f1_score(*one, average="micro"))
     expected = sklearn.f1_score(*one, average="macro", zero_division=np.nan)
-    assert found["macro_f1"].item() == pytest.approx(expected)
+    assert scores["macro_f1"].item() == pytest.approx(expected)
     new = dx.set_score(fits, pred, weights="bayesian-bootstrap", random_seed=1)
     xr.testing.assert_identical(
         new, dx.set_score(fits, pred, weights="bayesian-bootstrap", random_seed=1)
@@ -87,7 +87,7 @@ def test_the_ranking_loss_is_the_share_of_pairs_in_the_wrong_order(study, tied):
         "item": item, "system": ["m"] * len(item), "label": np.array(NAMES)[label],
         "score": score.ravel(),
     }, score="score")  # fmt: skip
-    found = dx.set_score(fits, pred)["ranking_loss"].isel(chain=0, system=0)
+    scores = dx.set_score(fits, pred)["ranking_loss"].isel(chain=0, system=0)
     for d in range(N_DRAWS):
         each = []
         for i in range(N_ITEMS):
@@ -95,11 +95,11 @@ def test_the_ranking_loss_is_the_share_of_pairs_in_the_wrong_order(study, tied):
             if len(inside) and len(outside):
                 gap = outside[:, None] - inside
                 each.append((gap > 0).mean() + (gap == 0).mean() / 2)
-        assert found.values[d] == pytest.approx(np.mean(each), abs=1e-12)
+        assert scores.values[d] == pytest.approx(np.mean(each), abs=1e-12)
     if not tied:
         two = (true[0].sum(1) > 0) & (true[0].sum(1) < 4)
         expected = sklearn.label_ranking_loss(true[0][two], score[two])
-        assert found.values[0] == pytest.approx(expected, abs=1e-12)
+        assert scores.values[0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_labels_that_are_not_listed_come_last(study):
@@ -108,14 +108,14 @@ def test_labels_that_are_not_listed_come_last(study):
         "item": np.repeat(np.arange(N_ITEMS), 2), "system": ["m"] * 2 * N_ITEMS,
         "label": ["joy", "fear"] * N_ITEMS, "rank": [1, 2] * N_ITEMS,
     }, rank="rank")  # fmt: skip
-    found = dx.set_score(fits, pred)["ranking_loss"].isel(chain=0, system=0)
+    scores = dx.set_score(fits, pred)["ranking_loss"].isel(chain=0, system=0)
     place = np.array([3.5, 2, 1, 3.5])
     each = []
     for i in range(N_ITEMS):
         gap = place[true[1, i]] - place[~true[1, i]][:, None]
         if gap.size:
             each.append((gap > 0).mean() + (gap == 0).mean() / 2)
-    assert found.values[1] == pytest.approx(np.mean(each), abs=1e-12)
+    assert scores.values[1] == pytest.approx(np.mean(each), abs=1e-12)
 
 
 def test_true_sets_are_drawn_from_the_probabilities_of_the_truth():
@@ -132,7 +132,7 @@ def test_true_sets_are_drawn_from_the_probabilities_of_the_truth():
         {"item": np.arange(5), "system": ["m"] * 5, "label": text(held)},
         kind="set", separator=";", none="none",
     )  # fmt: skip
-    found = dx.set_score(fits, pred, random_seed=1).mean(("chain", "draw"))
+    scores = dx.set_score(fits, pred, random_seed=1).mean(("chain", "draw"))
     exact, jaccard = 0.0, 0.0
     for code in range(16):
         member = np.array([code >> k & 1 for k in range(4)], dtype=bool)
@@ -140,8 +140,8 @@ def test_true_sets_are_drawn_from_the_probabilities_of_the_truth():
         both, either = (member & held).sum(1), (member | held).sum(1)
         exact += (p * (member == held).all(axis=1)).mean()
         jaccard += (p * np.where(either > 0, both / np.maximum(either, 1), 1.0)).mean()
-    assert found["exact_match"].item() == pytest.approx(exact, abs=0.01)
-    assert found["jaccard"].item() == pytest.approx(jaccard, abs=0.01)
+    assert scores["exact_match"].item() == pytest.approx(exact, abs=0.01)
+    assert scores["jaccard"].item() == pytest.approx(jaccard, abs=0.01)
     again = dx.set_score(fits, pred, random_seed=1)
     xr.testing.assert_identical(dx.set_score(fits, pred, random_seed=1), again)
     assert not again.equals(dx.set_score(fits, pred, random_seed=2))
@@ -163,12 +163,12 @@ def test_with_correlated_errors_a_prediction_adds_its_weight_to_the_log_odds():
     pred = dx.predictions(
         rows | {"label": text(held.reshape(-1, 4))}, kind="set", separator=";", none="none"
     )
-    found = dx.set_score(fits, pred, random_seed=1)["exact_match"].mean(("chain", "draw"))
+    scores = dx.set_score(fits, pred, random_seed=1)["exact_match"].mean(("chain", "draw"))
     for name, said, place in (("m", held[0], 1), ("l", held[1], 0)):
         right = np.where(said, share, 1 - share)
         odds = right / (1 - right) * np.exp(weight[:, place])
         expected = (odds / (1 + odds)).prod(axis=1).mean()
-        assert found.sel(system=name).item() == pytest.approx(expected, abs=0.01)
+        assert scores.sel(system=name).item() == pytest.approx(expected, abs=0.01)
 
 
 def test_insight_is_that_of_the_accuracy_of_each_label(study):
@@ -215,9 +215,9 @@ def test_fits_to_the_truth_without_the_system_are_refused():
     rng = np.random.default_rng(7)
     true = rng.random((20, 4)) < 0.4
     item, who = (each.ravel() for each in np.indices((20, 4)))
-    said = true[item] ^ (rng.random((80, 4)) < 0.2)
+    labels = true[item] ^ (rng.random((80, 4)) < 0.2)
     words = {"kind": "set", "separator": ";", "none": "none"}
-    ann = dx.annotations({"item": item, "annotator": who, "label": text(said)}, **words)
+    ann = dx.annotations({"item": item, "annotator": who, "label": text(labels)}, **words)
     pred = dx.predictions(
         {"item": np.arange(20), "system": ["m"] * 20, "label": text(true)}, **words
     )
@@ -240,8 +240,8 @@ def test_fits_to_the_truth_without_the_system_are_refused():
          "expected draws of the panel"),
     ])  # fmt: skip
     for more in ({}, {"error_correlation": 0.5}, {"error_correlation": 0.5, "evidence": "all"}):
-        found = dx.set_score(fits(predictions=pred, **more), pred, random_seed=1)
-        assert float(found["micro_f1"].mean()) > 0.6
+        scores = dx.set_score(fits(predictions=pred, **more), pred, random_seed=1)
+        assert float(scores["micro_f1"].mean()) > 0.6
     assert float(dx.set_score(fits(predictions=pred), two)["ranking_loss"].mean()) < 0.7
 
 
@@ -252,9 +252,9 @@ def test_labels_of_their_own_are_wrong(study):
     given = {"item": np.arange(N_ITEMS), "system": ["s"] * N_ITEMS, "label": more}
     stray = dx.predictions(given, kind="set", separator=";", none="none")
     with pytest.warns(dx.DissensusWarning, match="'awe'"):
-        found = dx.set_score(fits, stray)
-    assert (found["exact_match"] == 0).all()
-    assert (found["micro_f1"] < dx.set_score(fits, pred)["micro_f1"].sel(system=["s"])).all()
+        scores = dx.set_score(fits, stray)
+    assert (scores["exact_match"] == 0).all()
+    assert (scores["micro_f1"] < dx.set_score(fits, pred)["micro_f1"].sel(system=["s"])).all()
 
 
 def test_from_annotations_to_scores():
@@ -273,10 +273,10 @@ def test_from_annotations_to_scores():
     )
     quick = {"draws": 50, "tune": 50, "chains": 2, "random_seed": 1, "progressbar": False}
     fits = dx.by_label(dx.models.dirichlet.fit, ann, **quick)
-    found = dx.set_score(fits, pred).mean(("chain", "draw")).isel(system=0)
+    scores = dx.set_score(fits, pred).mean(("chain", "draw")).isel(system=0)
     top = held.mean(1) > 0.5
-    assert found["exact_match"].item() == pytest.approx((top == system).all(1).mean(), abs=0.04)
-    assert found["micro_f1"].item() == pytest.approx(
+    assert scores["exact_match"].item() == pytest.approx((top == system).all(1).mean(), abs=0.04)
+    assert scores["micro_f1"].item() == pytest.approx(
         sklearn.f1_score(top, system, average="micro"), abs=0.02
     )
 

@@ -91,8 +91,8 @@ def test_pymc_takes_the_gibbs_step_for_the_same_model():
     sd = a.std(("chain", "draw"))
     assert (abs(a.mean(("chain", "draw")) - b.mean(("chain", "draw"))) < 0.3 * sd).all()
     assert (abs(np.log(b.std(("chain", "draw")) / sd)) < 0.2).all()
-    found = dx.contrast(trace, {"experience": 2.0}).mean()
-    assert found == pytest.approx(2 * float(b[..., 0].mean()))
+    result = dx.contrast(trace, {"experience": 2.0}).mean()
+    assert result == pytest.approx(2 * float(b[..., 0].mean()))
 
 
 def test_directions_are_those_of_the_prior_and_orthogonal_for_annotators():
@@ -137,9 +137,9 @@ def test_coefficients_beside_other_settings(more):
     if "truth" in more:
         given["truth"] = {item: int(truth[item]) for item in range(10)}
     if "predictions" in more:
-        said = {"item": [*range(30)] * 2, "system": ["a"] * 30 + ["b"] * 30,
+        labels = {"item": [*range(30)] * 2, "system": ["a"] * 30 + ["b"] * 30,
                 "label": [*truth, *truth[::-1]]}  # fmt: skip
-        given["predictions"] = dx.predictions(said)
+        given["predictions"] = dx.predictions(labels)
     fit = quick(ann, table, **given)
     draws = fit["posterior"]["coefficient"]
     assert draws.sizes == {"chain": 2, "draw": 20, "term": 2}

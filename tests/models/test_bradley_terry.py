@@ -37,8 +37,8 @@ def study(n_votes=400, n_systems=5, n_people=8, n_items=6, seed=1, ties=True, si
                 -(eta + side) / 2,
             ]
         )
-        said = ("left", "tie", "right")[rng.choice(3, p=weights / weights.sum())]
-        rows.append((f"s{left}", f"s{right}", said, f"p{who}", item))
+        labels = ("left", "tie", "right")[rng.choice(3, p=weights / weights.sum())]
+        rows.append((f"s{left}", f"s{right}", labels, f"p{who}", item))
     names = ("left", "right", "winner", "annotator", "item")
     frame = {name: [row[place] for row in rows] for place, name in enumerate(names)}
     return frame, strength - strength.mean(), cell, sharp
@@ -81,11 +81,11 @@ def test_two_systems_have_davidsons_closed_form():
     """nu is ties over the root of the product of wins; the strengths' difference is their log."""
     votes = dx.pairs({"left": ["a"] * 20, "right": ["b"] * 20,
                       "winner": ["a"] * 9 + ["b"] * 4 + ["tie"] * 7})  # fmt: skip
-    found = bradley_terry.maximum_likelihood(votes)
-    np.testing.assert_allclose(found["strength"], np.array([1, -1]) * np.log(9 / 4) / 2)
-    np.testing.assert_allclose(found["tie"], np.log(7 / 6))
+    estimate = bradley_terry.maximum_likelihood(votes)
+    np.testing.assert_allclose(estimate["strength"], np.array([1, -1]) * np.log(9 / 4) / 2)
+    np.testing.assert_allclose(estimate["tie"], np.log(7 / 6))
     share = np.array([9, 4, 7]) / 20
-    np.testing.assert_allclose(found["log_likelihood"], 20 * (share * np.log(share)).sum())
+    np.testing.assert_allclose(estimate["log_likelihood"], 20 * (share * np.log(share)).sum())
 
 
 def test_the_maximum_is_that_of_a_general_optimiser():
@@ -100,10 +100,10 @@ def test_the_maximum_is_that_of_a_general_optimiser():
         return -logits[np.arange(len(said)), said].sum()
 
     best = optimize.minimize(loss, np.zeros(7), method="BFGS", options={"gtol": 1e-8})
-    found = bradley_terry.maximum_likelihood(votes, side=True)
-    np.testing.assert_allclose(found["strength"], best.x[:5] - best.x[:5].mean(), atol=1e-5)
-    np.testing.assert_allclose([found["tie"], found["side"]], best.x[5:], atol=1e-5)
-    np.testing.assert_allclose(found["log_likelihood"], -best.fun)
+    estimate = bradley_terry.maximum_likelihood(votes, side=True)
+    np.testing.assert_allclose(estimate["strength"], best.x[:5] - best.x[:5].mean(), atol=1e-5)
+    np.testing.assert_allclose([estimate["tie"], estimate["side"]], best.x[5:], atol=1e-5)
+    np.testing.assert_allclose(estimate["log_likelihood"], -best.fun)
 
 
 INFINITE = {
@@ -164,11 +164,13 @@ def test_a_side_that_matters_and_is_uneven_is_warned_of(bias, better_left, told)
     left, right = np.where(turned, second, first), np.where(turned, first, second)
     won = rng.random(1500) < expit(strength[left] - strength[right] + bias)
     votes = dx.pairs({"left": left, "right": right, "winner": np.where(won, left, right)})
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         process(votes)
         process(votes, side=True)
-    assert [str(one.message).startswith("The side matters") for one in said] == [True] * told
+    assert [str(record.message).startswith("The side matters") for record in caught] == [
+        True
+    ] * told
 
 
 def test_new_votes_need_no_effects_that_are_kept():

@@ -40,8 +40,8 @@ def study(n_votes=150, n_items=6, n_people=4, seed=1, side=0.0, favour=(0, 0, 0,
         more = (length[item, left] - length[item, right]) / 20
         eta = sharp[who] * (good[item, left] - good[item, right]) + 0.4 * more + side
         weights = np.exp([eta / 2, -0.3 + lean[who], -eta / 2])
-        said = ("left", "tie", "right")[rng.choice(3, p=weights / weights.sum())]
-        votes.append((SYSTEMS[left], SYSTEMS[right], said, f"p{who}", item))
+        labels = ("left", "tie", "right")[rng.choice(3, p=weights / weights.sum())]
+        votes.append((SYSTEMS[left], SYSTEMS[right], labels, f"p{who}", item))
     names = ("left", "right", "winner", "annotator", "item")
     votes, verdicts = (
         {name: [row[place] for row in rows] for place, name in enumerate(names)}
@@ -114,8 +114,8 @@ def test_log_likelihoods_and_strengths_follow_the_definition():
     for judge in ("gpt", "llama"):
         pairs = [key for key in said if key[1] < key[2] and key[3] == judge]
         design = [[(name == one) - (name == two) for name in SYSTEMS] for _, one, two, _ in pairs]
-        found = np.linalg.lstsq(np.array(design), [said[key] for key in pairs], rcond=None)[0]
-        leaning[judge] = dict(zip(SYSTEMS, found, strict=True))
+        actual = np.linalg.lstsq(np.array(design), [said[key] for key in pairs], rcond=None)[0]
+        leaning[judge] = dict(zip(SYSTEMS, actual, strict=True))
     for row, (left, right, won, _, item) in enumerate(zip(*votes.values(), strict=True)):
         heard = np.array([said[item, left, right, judge] for judge in leaning])
         places = np.array([of[left] - of[right] for of in leaning.values()])
@@ -209,8 +209,8 @@ def test_small_codes_do_not_overflow():
         name: frame[name].astype(np.int8) for name in ("left_code", "right_code", "item_code")
     })  # fmt: skip
     options = {"predictions": read(verdicts), "draws": 5, "tune": 5, "chains": 1, **QUIET}
-    one, two = (bradley_terry.fit(data, **options)["constant_data"] for data in (frame, small))
-    np.testing.assert_array_equal(one["vote_pair"], two["vote_pair"])
+    first, second = (bradley_terry.fit(data, **options)["constant_data"] for data in (frame, small))
+    np.testing.assert_array_equal(first["vote_pair"], second["vote_pair"])
 
 
 def test_weights_that_only_priors_know_are_warned_of():

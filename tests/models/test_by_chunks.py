@@ -58,14 +58,14 @@ def assert_same(lazy, whole):
     assert set(lazy.children) == set(whole.children)
     assert lazy.attrs == whole.attrs
     for group, node in whole.children.items():
-        found = lazy[group].to_dataset()
+        actual = lazy[group].to_dataset()
         for name, values in node.to_dataset().variables.items():
             if "annotation" in values.dims:
                 continue
             if name == "lp":  # a sum in another order
-                xr.testing.assert_allclose(found[name].variable, values, rtol=1e-12)
+                xr.testing.assert_allclose(actual[name].variable, values, rtol=1e-12)
             else:
-                xr.testing.assert_identical(found[name].variable.compute(), values)
+                xr.testing.assert_identical(actual[name].variable.compute(), values)
 
 
 @pytest.mark.long
@@ -118,12 +118,12 @@ def test_an_item_s_draws_hang_on_nothing_beside_it(name, kind, seed):
     some = ann.isel(annotation=rows)
     some = some.assign(item_code=("annotation", code[some["item_code"].to_numpy()]))
     few = some.isel(item=[0, 1, 2]).assign_coords(item=ann["item"].to_numpy()[chosen])
-    found = fit(name, few, **hyper)["posterior"].to_dataset()
-    for variable in found.data_vars:
-        one, other = found[variable], whole[variable].isel(item=chosen)
-        if "candidate" in one.dims:  # there are as many columns as these items need
-            one, other = (np.sort(x, axis=-1)[..., -3:] for x in (one, other))
-        np.testing.assert_array_equal(one, other)
+    fitted = fit(name, few, **hyper)["posterior"].to_dataset()
+    for variable in fitted.data_vars:
+        first, second = fitted[variable], whole[variable].isel(item=chosen)
+        if "candidate" in first.dims:  # there are as many columns as these items need
+            first, second = (np.sort(x, axis=-1)[..., -3:] for x in (first, second))
+        np.testing.assert_array_equal(first, second)
 
 
 def test_nothing_is_drawn_before_it_is_asked_for(monkeypatch):
@@ -145,12 +145,12 @@ def test_nothing_is_drawn_before_it_is_asked_for(monkeypatch):
 
 @pytest.mark.long
 def test_a_generator_goes_on_as_it_does_without_chunks():
-    one, two = (np.random.default_rng(3) for _ in range(2))
+    first, second = (np.random.default_rng(3) for _ in range(2))
     ann = labelled("ranking")
     for name in ("inverse_rank", "plackett_luce"):
-        whole, lazy = fit(name, ann, one), fit(name, chunked(ann, 3), two)
+        whole, lazy = fit(name, ann, first), fit(name, chunked(ann, 3), second)
         assert_same(lazy, whole)
-    assert one.bit_generator.state == two.bit_generator.state
+    assert first.bit_generator.state == second.bit_generator.state
 
 
 @pytest.mark.long
@@ -204,9 +204,9 @@ def test_chains_that_are_too_short_are_said_to_be_so_wherever_they_ran():
     with pytest.warns(dx.ConvergenceWarning):
         whole = fit("plackett_luce", ann, **run)
     lazy = fit("plackett_luce", chunked(ann, 2), **run)
-    with pytest.warns(dx.ConvergenceWarning, match="n_items_poor") as said:
+    with pytest.warns(dx.ConvergenceWarning, match="n_items_poor") as caught:
         stats = lazy["sample_stats"].to_dataset().compute()
-    assert len(said) == 1  # whatever the number of blocks
+    assert len(caught) == 1  # whatever the number of blocks
     for name in ("n_items_poor", "ess_bulk_min", "ess_tail_min", "r_hat_max"):
         assert stats[name].item() == whole.attrs[name]
     assert whole.attrs["n_items_poor"] > 0

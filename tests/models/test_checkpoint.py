@@ -47,11 +47,14 @@ def fit(model, name, data, **options):
     kind = KINDS.get(name, dx.models.get(model).kinds[-1])
     kind = "nominal, two" if options.get("family") == "bernoulli" else kind
     ann = data["pools"] if kind == "pools" else data[kind]
-    asked = {"draws": 60, "tune": 30, "chains": 2, "random_seed": 3, "progressbar": False,
+    requested = {"draws": 60, "tune": 30, "chains": 2, "random_seed": 3, "progressbar": False,
              "posterior_predictive": True, **options}  # fmt: skip
     if "formula" in options:
-        asked["items"] = {"item": ann["item"].values, "length": np.arange(ann.sizes["item"]) % 7}
-    return dx.models.get(model).module.fit(ann, **asked)
+        requested["items"] = {
+            "item": ann["item"].values,
+            "length": np.arange(ann.sizes["item"]) % 7,
+        }
+    return dx.models.get(model).module.fit(ann, **requested)
 
 
 def assert_same(one, two):
@@ -150,9 +153,9 @@ def test_another_fit_is_refused(changes, words, data, tmp_path):
                         progressbar=False, checkpoint=tmp_path / "fit.zarr")  # fmt: skip
     if "truth" in changes:
         changes = {"truth": {data["nominal"]["item"].to_numpy()[0]: labels[0]}}
-    asked = {"draws": 60, "tune": 30, "chains": 2, "random_seed": 3, "progressbar": False}
+    requested = {"draws": 60, "tune": 30, "chains": 2, "random_seed": 3, "progressbar": False}
     with pytest.raises(dx.ArgumentError, match=words):
-        dx.models.rasch.fit(data["nominal"], **{**asked, **options, **changes})
+        dx.models.rasch.fit(data["nominal"], **{**requested, **options, **changes})
 
 
 def test_samplers_of_pymc_have_none(data, tmp_path):

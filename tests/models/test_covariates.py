@@ -111,9 +111,11 @@ def test_nuts_finds_the_same_posterior(family):
     for name in ("coefficient", "mu", "sigma_item", "sigma_annotator"):
         a, b = (fit.posterior[name] for fit in (ours, other))
         for method in ("mean", "sd"):
-            one, two = (getattr(x, method.replace("sd", "std"))(("chain", "draw")) for x in (a, b))
+            first, second = (
+                getattr(x, method.replace("sd", "std"))(("chain", "draw")) for x in (a, b)
+            )
             error = np.hypot(*(az.mcse(x, method=method) for x in (a, b)))
-            assert (abs(one - two) < 4 * error).all(), (name, method)
+            assert (abs(first - second) < 4 * error).all(), (name, method)
 
 
 @pytest.mark.unit(0, long=1)
@@ -170,9 +172,9 @@ def quick(ann, known, formula=FORMULA, **more):
 def test_an_average_that_moves_changes_nothing():
     ann, known = study("gaussian")
     moved = known | {"items": known["items"].assign(words=lambda x: x["words"] + 100.0)}
-    one, two = quick(ann, known), quick(ann, moved)
-    np.testing.assert_allclose(one.posterior["coefficient"], two.posterior["coefficient"])
-    mean = two.constant_data["covariate_mean"] - one.constant_data["covariate_mean"]
+    first, second = quick(ann, known), quick(ann, moved)
+    np.testing.assert_allclose(first.posterior["coefficient"], second.posterior["coefficient"])
+    mean = second.constant_data["covariate_mean"] - first.constant_data["covariate_mean"]
     np.testing.assert_allclose(mean, [100.0, 0.0, 0.0, 0.0], atol=1e-9)
 
 
@@ -181,8 +183,8 @@ def test_the_order_of_rows_and_rows_of_others_do_not_matter():
     ann, known = study("gaussian")
     more = pd.DataFrame({"item": ["other"], "words": [np.nan], "group": ["z"]})
     shuffled = pd.concat([more, known["items"].sample(frac=1.0, random_state=1)])
-    one, two = quick(ann, known), quick(ann, known | {"items": shuffled})
-    np.testing.assert_array_equal(one.posterior["coefficient"], two.posterior["coefficient"])
+    first, second = quick(ann, known), quick(ann, known | {"items": shuffled})
+    np.testing.assert_array_equal(first.posterior["coefficient"], second.posterior["coefficient"])
 
 
 def test_numbers_in_lists_are_numbers_and_truth_values_are_categories():

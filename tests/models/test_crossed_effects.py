@@ -36,9 +36,9 @@ def test_names_do_not_matter(family):
         item=[f"case {i:03d}" for i in range(ann.sizes["item"])],
         annotator=[f"person {j:03d}" for j in range(ann.sizes["annotator"])],
     )
-    one, two = (fit(x, family=family, **WIDE)["posterior"] for x in (ann, other))
-    for name in one.data_vars:
-        np.testing.assert_array_equal(one[name].to_numpy(), two[name].to_numpy())
+    first, second = (fit(x, family=family, **WIDE)["posterior"] for x in (ann, other))
+    for name in first.data_vars:
+        np.testing.assert_array_equal(first[name].to_numpy(), second[name].to_numpy())
 
 
 @pytest.mark.unit(0, long=1)
@@ -51,11 +51,11 @@ def test_the_order_of_rows_items_and_annotators_does_not_matter(family):
     for dim in ("item", "annotator"):
         other[f"{dim}_code"] = ("annotation", np.argsort(order[dim])[other[f"{dim}_code"]])
     dx.validate(other)
-    one, two = (fit(x, family=family, draws=1500, random_seed=s)
+    first, second = (fit(x, family=family, draws=1500, random_seed=s)
                 for x, s in ((ann, 1), (other, 2)))  # fmt: skip
-    two["posterior"] = xr.DataTree(two["posterior"].to_dataset().sel(
-        item=one["posterior"]["item"], annotator=one["posterior"]["annotator"]))  # fmt: skip
-    crossed_reference.compare_fits(one, two, enough=150, errors=4.5)
+    second["posterior"] = xr.DataTree(second["posterior"].to_dataset().sel(
+        item=first["posterior"]["item"], annotator=first["posterior"]["annotator"]))  # fmt: skip
+    crossed_reference.compare_fits(first, second, enough=150, errors=4.5)
 
 
 @pytest.mark.parametrize(("shift", "factor"), [(0.0, 4.0), (32.0, 1.0), (-7.3, 0.3), (2.0, 1e6)])
@@ -63,19 +63,19 @@ def test_the_unit_of_numbers_does_not_matter(shift, factor):
     """Default priors are scaled to the data, so that draws with one seed are the same numbers."""
     ann = simulated("gaussian")
     other = ann.assign(value=shift + factor * ann["value"])
-    one, two = (fit(x, **WIDE)["posterior"] for x in (ann, other))
-    for name in one.data_vars:
-        want = one[name].to_numpy() * factor + (shift if name == "mu" else 0)
-        np.testing.assert_allclose(two[name].to_numpy(), want, rtol=1e-6, atol=1e-6 * factor)
+    first, second = (fit(x, **WIDE)["posterior"] for x in (ann, other))
+    for name in first.data_vars:
+        want = first[name].to_numpy() * factor + (shift if name == "mu" else 0)
+        np.testing.assert_allclose(second[name].to_numpy(), want, rtol=1e-6, atol=1e-6 * factor)
 
 
 def test_a_large_offset_costs_no_digits():
     ann = simulated("gaussian")
     value = np.round(ann["value"] * 1024) / 1024  # exact beside 1e8 too
-    one, two = (fit(ann.assign(value=value + c), **WIDE)["posterior"] for c in (0.0, 1e8))
+    first, second = (fit(ann.assign(value=value + c), **WIDE)["posterior"] for c in (0.0, 1e8))
     for name in ("sigma_item", "sigma_annotator", "sigma", "item_effect"):
-        np.testing.assert_allclose(one[name], two[name], rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(one["mu"], two["mu"] - 1e8, atol=1e-5)
+        np.testing.assert_allclose(first[name], second[name], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(first["mu"], second["mu"] - 1e8, atol=1e-5)
 
 
 @pytest.mark.unit(0, long=1)
@@ -84,15 +84,15 @@ def test_reversing_the_labels_turns_the_scale_round(family):
     ann = simulated(family)
     last = ann.sizes["label"] - 1
     other = ann.assign(label_code=last - ann["label_code"])
-    one, two = (fit(x, family=family, draws=1500, random_seed=s)
+    first, second = (fit(x, family=family, draws=1500, random_seed=s)
                 for x, s in ((ann, 3), (other, 4)))  # fmt: skip
-    turned = two["posterior"].to_dataset()
+    turned = second["posterior"].to_dataset()
     for name in {"mu", "item_effect", "annotator_effect", "cutpoint"} & set(turned):
         turned[name] = -turned[name]
     if "cutpoint" in turned:
         turned["cutpoint"] = turned["cutpoint"].copy(data=turned["cutpoint"].to_numpy()[..., ::-1])
-    two["posterior"] = xr.DataTree(turned)
-    crossed_reference.compare_fits(one, two, enough=150, errors=4.5)
+    second["posterior"] = xr.DataTree(turned)
+    crossed_reference.compare_fits(first, second, enough=150, errors=4.5)
 
 
 @by_family
@@ -125,21 +125,21 @@ def test_chains_start_apart(family):
 def test_the_order_of_pools_does_not_matter(family):
     ann = simulated(family, pools=True)
     other = ann.isel(pool=[1, 0]).assign(pool_code=1 - ann["pool_code"])
-    one, two = (fit(x, family=family, draws=1500, random_seed=s, keep_effects=False)
+    first, second = (fit(x, family=family, draws=1500, random_seed=s, keep_effects=False)
                 for x, s in ((ann, 1), (other, 2)))  # fmt: skip
-    turned = two["posterior"].to_dataset().sel(pool=["old", "new"], pool_=["old", "new"])
-    two["posterior"] = type(two)(turned)
-    crossed_reference.compare_fits(one, two, enough=150, errors=4.5)
+    turned = second["posterior"].to_dataset().sel(pool=["old", "new"], pool_=["old", "new"])
+    second["posterior"] = type(second)(turned)
+    crossed_reference.compare_fits(first, second, enough=150, errors=4.5)
 
 
 @pytest.mark.parametrize("residual", ["shared", "pool"])
 def test_the_unit_of_numbers_of_pools_does_not_matter(residual):
     ann = simulated("gaussian", pools=True)
     other = ann.assign(value=ann["value"] * 0.3 - 7)
-    one, two = (fit(x, residual=residual, **WIDE)["posterior"] for x in (ann, other))
-    np.testing.assert_allclose(one["correlation"], two["correlation"], atol=1e-6)
+    first, second = (fit(x, residual=residual, **WIDE)["posterior"] for x in (ann, other))
+    np.testing.assert_allclose(first["correlation"], second["correlation"], atol=1e-6)
     for name in ("sigma_item", "sigma_annotator", "sigma", "item_effect"):
-        np.testing.assert_allclose(two[name], one[name] * 0.3, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(second[name], first[name] * 0.3, rtol=1e-5, atol=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -153,9 +153,9 @@ def complete():
     }
 
 
-def middle(found, ann):
+def middle(result, ann):
     """Return mu and the effects of each row."""
-    post, item, who = found["posterior"], ann["item_code"], ann["annotator_code"]
+    post, item, who = result["posterior"], ann["item_code"], ann["annotator_code"]
     pool = (ann["pool_code"].to_numpy(),) if "pool_code" in ann else ()
     mean = post["mu"].to_numpy()[..., *pool]
     return (
@@ -165,8 +165,8 @@ def middle(found, ann):
     )
 
 
-def edges(found):
-    cut = found["posterior"]["cutpoint"].to_numpy()
+def edges(result):
+    cut = result["posterior"]["cutpoint"].to_numpy()
     return np.pad(
         cut, ((0, 0), (0, 0), (1, 1)), constant_values=((0, 0), (0, 0), (-np.inf, np.inf))
     )
@@ -175,8 +175,8 @@ def edges(found):
 @by_family
 @pytest.mark.parametrize("pools", [False, True], ids=["one pool", "two pools"])
 def test_dims_and_names(family, pools, complete):
-    found, ann = complete[family, pools], simulated(family, pools)
-    post, each = found["posterior"], ("pool",) if pools else ()
+    actual, ann = complete[family, pools], simulated(family, pools)
+    post, each = actual["posterior"], ("pool",) if pools else ()
     want = {"mu": each, "sigma_item": each, "sigma_annotator": each, "item_effect": ("item", *each),
             "annotator_effect": ("annotator", *each)}  # fmt: skip
     want |= {"correlation": ("pool", "pool_")} if pools else {}
@@ -190,20 +190,20 @@ def test_dims_and_names(family, pools, complete):
         assert post[dim].to_numpy().tolist() == ann[dim].to_numpy().tolist()
     observed = "score" if family == "gaussian" else "label_code"
     for group in ("observed_data", "log_likelihood", "posterior_predictive"):
-        assert list(found[group].data_vars) == [observed]
-        assert found[group].sizes["annotation"] == ann.sizes["annotation"]
-    assert found.attrs["hyper_family"] == family
+        assert list(actual[group].data_vars) == [observed]
+        assert actual[group].sizes["annotation"] == ann.sizes["annotation"]
+    assert actual.attrs["hyper_family"] == family
     if family == "ordinal":
         assert post["boundary"].to_numpy().tolist() == ["1|2", "2|3", "3|4", "4|5"]
         np.testing.assert_allclose(post["cutpoint"].mean("boundary"), 0, atol=1e-12)
         assert (post["cutpoint"].diff("boundary") > 0).all()
-        assert found["constant_data"]["label_value"].to_numpy().tolist() == [1, 2, 3, 4, 5]
+        assert actual["constant_data"]["label_value"].to_numpy().tolist() == [1, 2, 3, 4, 5]
     if family != "gaussian":
         want = np.pi / np.sqrt(3) if family == "bernoulli" else 1.0
-        assert float(found["constant_data"]["sigma"]) == pytest.approx(want)
+        assert float(actual["constant_data"]["sigma"]) == pytest.approx(want)
     counts = np.zeros([ann.sizes[dim] for dim in ("item", *each)], dtype=int)
     np.add.at(counts, tuple(ann[f"{dim}_code"].to_numpy() for dim in ("item", *each)), 1)
-    np.testing.assert_array_equal(found["constant_data"]["n_labels_per_item"], counts)
+    np.testing.assert_array_equal(actual["constant_data"]["n_labels_per_item"], counts)
     if pools:
         assert (counts == 0).any()
         _members_of_pools(post, ann)
@@ -222,45 +222,47 @@ def _members_of_pools(post, ann):
 
 @pytest.mark.parametrize("pools", [False, True], ids=["one pool", "two pools"])
 def test_log_likelihood_is_that_of_scipy(pools, complete):
-    found, ann = complete["gaussian", pools], simulated("gaussian", pools)
-    sigma = found["posterior"]["sigma"].to_numpy()[..., None]
-    want = stats.norm.logpdf(ann["value"].to_numpy(), middle(found, ann), sigma)
-    np.testing.assert_allclose(found["log_likelihood"]["score"], want, rtol=1e-10)
-    found, ann = complete["bernoulli", pools], simulated("bernoulli", pools)
-    chance = special.expit(middle(found, ann))
+    actual, ann = complete["gaussian", pools], simulated("gaussian", pools)
+    sigma = actual["posterior"]["sigma"].to_numpy()[..., None]
+    want = stats.norm.logpdf(ann["value"].to_numpy(), middle(actual, ann), sigma)
+    np.testing.assert_allclose(actual["log_likelihood"]["score"], want, rtol=1e-10)
+    actual, ann = complete["bernoulli", pools], simulated("bernoulli", pools)
+    chance = special.expit(middle(actual, ann))
     want = stats.bernoulli.logpmf(ann["label_code"].to_numpy(), chance)
-    np.testing.assert_allclose(found["log_likelihood"]["label_code"], want, rtol=1e-7)
-    found, ann = complete["ordinal", pools], simulated("ordinal", pools)
-    code, eta = ann["label_code"].to_numpy(), middle(found, ann)
-    high, low = (stats.norm.cdf(edges(found)[..., code + k] - eta) for k in (1, 0))
-    np.testing.assert_allclose(found["log_likelihood"]["label_code"], np.log(high - low), rtol=1e-6)
+    np.testing.assert_allclose(actual["log_likelihood"]["label_code"], want, rtol=1e-7)
+    actual, ann = complete["ordinal", pools], simulated("ordinal", pools)
+    code, eta = ann["label_code"].to_numpy(), middle(actual, ann)
+    high, low = (stats.norm.cdf(edges(actual)[..., code + k] - eta) for k in (1, 0))
+    np.testing.assert_allclose(
+        actual["log_likelihood"]["label_code"], np.log(high - low), rtol=1e-6
+    )
 
 
 def test_each_pool_has_its_own_residual_if_asked():
     ann = simulated("gaussian", pools=True)
-    found = fit(ann, residual="pool", log_likelihood=True, **WIDE)
-    sigma = found["posterior"]["sigma"]
+    fitted = fit(ann, residual="pool", log_likelihood=True, **WIDE)
+    sigma = fitted["posterior"]["sigma"]
     assert sigma.dims == ("chain", "draw", "pool")
     sd = sigma.to_numpy()[..., ann["pool_code"]]
-    want = stats.norm.logpdf(ann["value"].to_numpy(), middle(found, ann), sd)
-    np.testing.assert_allclose(found["log_likelihood"]["score"], want, rtol=1e-10)
+    want = stats.norm.logpdf(ann["value"].to_numpy(), middle(fitted, ann), sd)
+    np.testing.assert_allclose(fitted["log_likelihood"]["score"], want, rtol=1e-10)
 
 
 def test_predictions_have_the_distribution_of_the_model(complete):
     """Taken back through the distribution function (at random within a label), they are uniform."""
     rng = np.random.default_rng(1)
-    for (family, pools), found in complete.items():
-        eta = middle(found, simulated(family, pools))
-        drawn = next(iter(found["posterior_predictive"].data_vars.values())).to_numpy()
+    for (family, pools), result in complete.items():
+        eta = middle(result, simulated(family, pools))
+        drawn = next(iter(result["posterior_predictive"].data_vars.values())).to_numpy()
         if family == "gaussian":
-            u = stats.norm.cdf(drawn, eta, found["posterior"]["sigma"].to_numpy()[..., None])
+            u = stats.norm.cdf(drawn, eta, result["posterior"]["sigma"].to_numpy()[..., None])
         else:
             if family == "bernoulli":
                 no = special.expit(-eta)
                 low, high = np.where(drawn == 1, no, 0), np.where(drawn == 1, 1, no)
             else:
                 low, high = (
-                    stats.norm.cdf(np.take_along_axis(edges(found), drawn + k, axis=-1) - eta)
+                    stats.norm.cdf(np.take_along_axis(edges(result), drawn + k, axis=-1) - eta)
                     for k in (0, 1)
                 )
             u = low + (high - low) * rng.random(eta.shape)
@@ -271,15 +273,15 @@ def test_nominal_labels_of_two_kinds_are_bernoulli():
     words = labels(PLACES, np.array(["no", "yes"])[np.array(GRADES) // 2], labels=["no", "yes"])
     assert words.attrs["kind"] == "nominal"
     numbers = one_pool("bernoulli")
-    one, two = (fit(x, family="bernoulli", draws=200) for x in (words, numbers))
-    np.testing.assert_array_equal(one["posterior"]["mu"], two["posterior"]["mu"])
+    first, second = (fit(x, family="bernoulli", draws=200) for x in (words, numbers))
+    np.testing.assert_array_equal(first["posterior"]["mu"], second["posterior"]["mu"])
 
 
 def test_ordered_numbers_are_gaussian_if_asked():
     grades = labels(PLACES, [1, 2, 4, 8] * 2 + [1, 2], kind="ordinal", labels=[1, 2, 4, 8])
     numbers = labels(PLACES, [1.0, 2, 4, 8] * 2 + [1, 2], kind="continuous")
-    one, two = (fit(x, draws=200) for x in (grades, numbers))
-    np.testing.assert_array_equal(one["posterior"]["mu"], two["posterior"]["mu"])
+    first, second = (fit(x, draws=200) for x in (grades, numbers))
+    np.testing.assert_array_equal(first["posterior"]["mu"], second["posterior"]["mu"])
 
 
 @pytest.mark.long

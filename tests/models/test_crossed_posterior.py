@@ -53,11 +53,11 @@ Where there are two pools, some items are seen by one of them only."""
 def test_the_posterior_is_that_of_integration(name):
     make, data, family, options, same = CASES[name]
     ann, priors = make(family, **data), priors_of(family, anonymous="anonymous" in options)
-    found = fit(ann, family=family, priors=priors, **options)
+    fitted = fit(ann, family=family, priors=priors, **options)
     enough = 300 if make is two_pools else 400
-    crossed_reference.compare(found, integrated(ann, family, **same), enough=enough)
+    crossed_reference.compare(fitted, integrated(ann, family, **same), enough=enough)
     if "n_labels" in data:  # no gap
-        assert (found["posterior"]["cutpoint"] == 0).all()
+        assert (fitted["posterior"]["cutpoint"] == 0).all()
 
 
 DESIGNS = {
@@ -73,8 +73,8 @@ DESIGNS = {
 @pytest.mark.parametrize("design", DESIGNS)
 def test_designs_that_identify_little(family, design):
     ann = one_pool(family, DESIGNS[design])
-    found = fit(ann, family=family, priors=priors_of(family))
-    crossed_reference.compare(found, integrated(ann, family), enough=100)
+    fitted = fit(ann, family=family, priors=priors_of(family))
+    crossed_reference.compare(fitted, integrated(ann, family), enough=100)
 
 
 def test_one_label_says_little():
@@ -87,17 +87,17 @@ def test_one_label_says_little():
 def test_items_and_annotators_without_labels_have_their_prior(family):
     whole = one_pool(family, [*PLACES[:6], (3, 3)])
     ann = whole.isel(annotation=slice(6))
-    found = fit(ann, family=family, priors=priors_of(family))
-    crossed_reference.compare(found, integrated(ann, family))
-    assert found["constant_data"]["n_labels_per_item"].to_numpy().tolist() == [2, 3, 1, 0]
+    fitted = fit(ann, family=family, priors=priors_of(family))
+    crossed_reference.compare(fitted, integrated(ann, family))
+    assert fitted["constant_data"]["n_labels_per_item"].to_numpy().tolist() == [2, 3, 1, 0]
 
 
 @pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize(("family", "n_labels"), [("bernoulli", 2), ("ordinal", 3)])
 def test_labels_that_are_all_alike(family, n_labels):
     ann = labels(PLACES, [n_labels - 1] * len(PLACES), kind="ordinal", labels=range(n_labels))
-    found = fit(ann, family=family, priors=priors_of(family))
-    crossed_reference.compare(found, integrated(ann, family), enough=200)
+    fitted = fit(ann, family=family, priors=priors_of(family))
+    crossed_reference.compare(fitted, integrated(ann, family), enough=200)
 
 
 @pytest.mark.unit(0, long=1)
@@ -106,9 +106,9 @@ def test_an_annotator_in_two_pools_is_two_members(family):
     ann = two_pools(family, shared=True)
     with pytest.raises(dx.AnnotationError, match=r"annotators 'a0': .*found 1 in several"):
         fit(ann, family=family)
-    found = fit(ann, family=family, priors=priors_of(family), shared_annotators=True)
-    crossed_reference.compare(found, integrated(ann, family), enough=300)
-    here = found["posterior"]["annotator_effect"].sel(annotator="a0")
+    fitted = fit(ann, family=family, priors=priors_of(family), shared_annotators=True)
+    crossed_reference.compare(fitted, integrated(ann, family), enough=300)
+    here = fitted["posterior"]["annotator_effect"].sel(annotator="a0")
     assert here.notnull().all()
     assert not np.allclose(here.isel(pool=0), here.isel(pool=1))
 
@@ -139,10 +139,10 @@ def test_three_items_by_three_annotators_on_a_grid():
     # The grand mean: a flat prior on mu leaves nothing of it.
     weight = np.exp(log - log.max())
     weight /= weight.sum()
-    found = fit(dx.from_matrix(table, kind="continuous"), priors=priors, draws=5000)["posterior"]
+    fitted = fit(dx.from_matrix(table, kind="continuous"), priors=priors, draws=5000)["posterior"]
     for name, square in zip(("sigma_item", "sigma_annotator", "sigma"), (item, who, rest),
                             strict=True):  # fmt: skip
-        draws = found[name].to_numpy()
+        draws = fitted[name].to_numpy()
         half = np.median(square)
         for function in (np.sqrt, np.asarray, lambda v, half=half: v < half):
             want = float((weight * function(square)).sum())
@@ -161,13 +161,13 @@ def test_pools_without_a_link_are_pools_apart():
     apart = apart.drop_vars("item").assign_coords(item=np.arange(8))
     dx.validate(apart)
     priors = priors_of("gaussian")
-    found = fit(apart, priors=priors, residual="pool", draws=6000, keep_effects=False)
-    correlation = found["posterior"]["correlation"][..., 0, 1].to_numpy()
+    fitted = fit(apart, priors=priors, residual="pool", draws=6000, keep_effects=False)
+    correlation = fitted["posterior"]["correlation"][..., 0, 1].to_numpy()
     assert stats.kstest(correlation[:, ::5].ravel(), stats.uniform(-1, 2).cdf).pvalue > 0.001
     for p in (0, 1):
         alone = apart.isel(annotation=np.flatnonzero(pool == p)).drop_vars(["pool", "pool_code"])
         alone = crossed_reference.gaussian(alone, priors)
-        one = found.copy()
-        here = found["posterior"].to_dataset().isel(pool=p)[["sigma_item", "sigma_annotator"]]
-        one["posterior"] = type(found)(here)
+        one = fitted.copy()
+        here = fitted["posterior"].to_dataset().isel(pool=p)[["sigma_item", "sigma_annotator"]]
+        one["posterior"] = type(fitted)(here)
         crossed_reference.compare(one, alone)

@@ -40,8 +40,8 @@ def read(path, column="label", kind="continuous", **options):
     return dx.annotations(pd.read_csv(path), label=column, kind=kind, **options)
 
 
-def variances(found):
-    return {name: (found["posterior"][name] ** 2).to_numpy() for name in PARTS}
+def variances(result):
+    return {name: (result["posterior"][name] ** 2).to_numpy() for name in PARTS}
 
 
 def inside(draws, value, share=0.9):
@@ -51,12 +51,12 @@ def inside(draws, value, share=0.9):
 
 def test_shrout_and_fleiss():
     """REML: item 2.556, judge 5.244, residual 1.019; ICC(2,1) .290, as printed."""
-    found = fit(dx.from_matrix(SHROUT_FLEISS, kind="continuous"), priors=FLAT, draws=4000)
+    fitted = fit(dx.from_matrix(SHROUT_FLEISS, kind="continuous"), priors=FLAT, draws=4000)
     for name, value in zip(PARTS, (2.556, 5.244, 1.019), strict=True):
-        assert inside(variances(found)[name], value), name
-    assert inside(dx.icc(found), 0.290)
+        assert inside(variances(fitted)[name], value), name
+    assert inside(dx.icc(fitted), 0.290)
     # Four judges say next to nothing of how judges differ.
-    low, high = np.quantile(dx.icc(found), [0.05, 0.95])
+    low, high = np.quantile(dx.icc(fitted), [0.05, 0.95])
     assert low < 0.1
     assert high > 0.6
 
@@ -74,12 +74,12 @@ residual, and the intercept."""
 @pytest.mark.parametrize("name", LARGE)
 def test_lme4_on_thousands_of_grades(name, shared):
     *parts, intercept = LARGE[name]
-    found = fit(read(shared / name), draws=400, tune=200)
+    fitted = fit(read(shared / name), draws=400, tune=200)
     for part, value in zip(PARTS, parts, strict=True):
-        draws = variances(found)[part]
+        draws = variances(fitted)[part]
         # With 26 annotators or 79 items the mean of a skewed posterior lies above its peak.
         assert abs(np.median(draws) - value) < 0.35 * draws.std(), part
-    mu = found["posterior"]["mu"].to_numpy()
+    mu = fitted["posterior"]["mu"].to_numpy()
     assert abs(mu.mean() - intercept) < 0.25 * mu.std()
 
 
@@ -114,22 +114,22 @@ def test_mean_squares_on_thousands_of_simulated_grades():
     """What lme4 is for the sets above, in a bare clone: 80 items by 40 annotators."""
     table = complete(80, 40, (0.7, 0.5, 1.0), seed=4)
     parts, icc = by_mean_squares(table)
-    found = fit(dx.from_matrix(table.tolist(), kind="continuous"), draws=800, tune=200)
+    fitted = fit(dx.from_matrix(table.tolist(), kind="continuous"), draws=800, tune=200)
     for part, value in zip(PARTS, parts, strict=True):
-        draws = variances(found)[part]
+        draws = variances(fitted)[part]
         assert abs(np.median(draws) - value) < 0.35 * draws.std(), part
-    mu = found["posterior"]["mu"].to_numpy()
+    mu = fitted["posterior"]["mu"].to_numpy()
     assert abs(mu.mean() - table.mean()) < 0.25 * mu.std()
-    assert np.median(dx.icc(found)) == pytest.approx(icc, abs=0.02)
+    assert np.median(dx.icc(fitted)) == pytest.approx(icc, abs=0.02)
 
 
 def test_lme4_and_pingouin_on_wine_scores(shared):
     """REML SDs: bottle 13.817, judge 8.517, residual 12.587; ICC(A,1) .4525."""
-    found = fit(read(shared / "wine_bitterness" / "ratings.csv", "response"))
+    fitted = fit(read(shared / "wine_bitterness" / "ratings.csv", "response"))
     for name, value in zip(PARTS, (13.817, 8.517, 12.587), strict=True):
-        draws = found["posterior"][name].to_numpy()
+        draws = fitted["posterior"][name].to_numpy()
         assert abs(np.median(draws) - value) < 0.6 * draws.std(), name
-    assert np.median(dx.icc(found)) == pytest.approx(0.4525, abs=0.05)
+    assert np.median(dx.icc(fitted)) == pytest.approx(0.4525, abs=0.05)
 
 
 def test_shrout_and_fleiss_under_default_priors():
@@ -143,11 +143,11 @@ def test_mean_squares_of_a_small_table():
     """Eight bottles by nine judges, as of the wine scores: default priors move little."""
     table = complete(8, 9, (14.0, 8.5, 12.5), seed=3)
     parts, icc = by_mean_squares(table)
-    found = fit(dx.from_matrix(table.tolist(), kind="continuous"))
+    fitted = fit(dx.from_matrix(table.tolist(), kind="continuous"))
     for name, value in zip(PARTS, np.sqrt(parts), strict=True):
-        draws = found["posterior"][name].to_numpy()
+        draws = fitted["posterior"][name].to_numpy()
         assert abs(np.median(draws) - value) < 0.6 * draws.std(), name
-    assert np.median(dx.icc(found)) == pytest.approx(icc, abs=0.05)
+    assert np.median(dx.icc(fitted)) == pytest.approx(icc, abs=0.05)
 
 
 TABLES = {
@@ -215,38 +215,38 @@ def test_statsmodels_on_simulated_annotators_of_two_groups():
     both["label"] = 2.0 + 0.3 * both["age"] - 0.4 * (both["group"] == "b")
     both["label"] += 0.7 * rng.normal(size=100)[both["item"]] + rng.normal(size=600)
     known = mixedlm("label ~ group + age", both, groups="item").fit()
-    found = fit(
+    fitted = fit(
         dx.annotations(both[["item", "annotator", "label"]], kind="continuous"), anonymous=True,
         formula="~ group + age", annotators=people,
     )  # fmt: skip
-    draws = found["posterior"]["coefficient"]
+    draws = fitted["posterior"]["coefficient"]
     for term, name in (("group[b]", "group[T.b]"), ("age", "age")):
         one, error = draws.sel(term=term), known.bse[name]
         assert abs(float(one.mean()) - known.params[name]) < 0.15 * error, term
         assert float(one.std()) == pytest.approx(error, rel=0.1), term
-    intercept = found["posterior"]["mu"] - draws @ found["constant_data"]["covariate_mean"]
+    intercept = fitted["posterior"]["mu"] - draws @ fitted["constant_data"]["covariate_mean"]
     error = known.bse["Intercept"]
     assert abs(float(intercept.mean()) - known.params["Intercept"]) < 0.15 * error
     for name, value in (("sigma_item", known.cov_re.iloc[0, 0]), ("sigma", known.scale)):
-        draws = found["posterior"][name] ** 2
+        draws = fitted["posterior"][name] ** 2
         assert abs(float(np.median(draws)) - value) < 0.25 * float(draws.std()), name
 
 
 @pytest.mark.long
 def test_a_printed_regression_on_demographics_of_annotators(shared):
     ann, known = popquorn(shared)
-    found = fit(ann, anonymous=True, **known, draws=1000)
-    draws = found["posterior"]["coefficient"]
+    fitted = fit(ann, anonymous=True, **known, draws=1000)
+    draws = fitted["posterior"]["coefficient"]
     assert draws["term"].to_numpy().tolist() == list(POPQUORN)
     for k, (term, (value, error)) in enumerate(POPQUORN.items()):
         assert abs(float(draws[..., k].mean()) - value) < 0.15 * error, term
         assert float(draws[..., k].std()) == pytest.approx(error, rel=0.1), term
-    mean = found["constant_data"]["covariate_mean"]
-    intercept = found["posterior"]["mu"] - (draws * mean).sum("term")
+    mean = fitted["constant_data"]["covariate_mean"]
+    intercept = fitted["posterior"]["mu"] - (draws * mean).sum("term")
     assert float(intercept.mean()) == pytest.approx(1.995, abs=0.01)
     assert float(intercept.std()) == pytest.approx(0.046, rel=0.1)
     for name, value in (("sigma_item", 0.434), ("sigma", 1.0224)):
-        draws = found["posterior"][name] ** 2
+        draws = fitted["posterior"][name] ** 2
         assert float(draws.mean()) == pytest.approx(value, rel=0.01), name
 
 
@@ -270,10 +270,10 @@ BAMBI = {
 @pytest.mark.parametrize("family", BAMBI)
 def test_bambi_on_demographics_of_annotators_who_differ(family, shared):
     ann, known = popquorn(shared, "ordinal" if family == "ordinal" else "continuous")
-    found = fit(ann, family=family, **known, draws=800)
-    contrast = dx.contrast(found, {"race[Black or African American]": 1.0, "race[White]": -1.0})
+    fitted = fit(ann, family=family, **known, draws=800)
+    contrast = dx.contrast(fitted, {"race[Black or African American]": 1.0, "race[White]": -1.0})
     for name, (value, sd) in BAMBI[family].items():
-        draws = contrast if name == "difference" else found["posterior"][name]
+        draws = contrast if name == "difference" else fitted["posterior"][name]
         # Standard errors of Bambi's means are .1 sd and less.
         assert abs(float(draws.mean()) - value) < 0.35 * sd, name
         assert float(draws.std()) == pytest.approx(sd, rel=0.2), name
@@ -289,8 +289,8 @@ def test_a_covariate_of_items_that_everybody_labelled_is_a_t_test():
     difference = share[gold].mean() - share[~gold].mean()
     error = difference / stats.ttest_ind(share[gold], share[~gold]).statistic
     items = pd.DataFrame({"item": range(60), "gold": np.where(gold, "Yes", "No")})
-    found = fit(dx.from_matrix(table.tolist(), kind="continuous"), formula="~ gold", items=items)
-    draws = dx.contrast(found, {"gold[Yes]": 1.0})
+    fitted = fit(dx.from_matrix(table.tolist(), kind="continuous"), formula="~ gold", items=items)
+    draws = dx.contrast(fitted, {"gold[Yes]": 1.0})
     assert abs(float(draws.mean()) - difference) < 0.1 * error
     assert float(draws.std()) == pytest.approx(error, rel=0.07)
 
@@ -312,8 +312,8 @@ def test_everybody_labels_everything_and_experts_divide_the_items(shared):
     difference = share[unsafe].mean() - share[~unsafe].mean()
     error = difference / stats.ttest_ind(share[unsafe], share[~unsafe]).statistic
     assert difference == pytest.approx(0.19438, abs=1e-5)
-    found = fit(dx.annotations(labels, kind="continuous"), formula="~ gold", items=gold)
-    draws = dx.contrast(found, {"gold[Yes]": 1.0})
+    fitted = fit(dx.annotations(labels, kind="continuous"), formula="~ gold", items=gold)
+    draws = dx.contrast(fitted, {"gold[Yes]": 1.0})
     assert abs(float(draws.mean()) - difference) < 0.1 * error
     assert float(draws.std()) == pytest.approx(error, rel=0.07)
 
@@ -328,11 +328,11 @@ def test_a_covariate_of_annotators_who_labelled_everything_is_a_t_test():
     difference = mean[old].mean() - mean[~old].mean()
     error = difference / stats.ttest_ind(mean[old], mean[~old]).statistic
     people = pd.DataFrame({"annotator": range(60), "group": np.where(old, "old", "young")})
-    found = fit(
+    fitted = fit(
         dx.from_matrix(table.tolist(), kind="continuous"), formula="~ group", annotators=people,
         draws=4000,
     )  # fmt: skip
-    draws = dx.contrast(found, {"group[young]": -1.0})
+    draws = dx.contrast(fitted, {"group[young]": -1.0})
     assert abs(float(draws.mean()) - difference) < 0.1 * error
     assert float(draws.std()) == pytest.approx(error, rel=0.07)
 
@@ -357,16 +357,16 @@ def test_grades_by_two_groups_of_annotators_beside_maximum_likelihood():
 
     best = optimize.minimize(minus, [-0.5, *np.zeros(6)]).x
     errors = np.sqrt(np.diag(np.linalg.inv(approx_hess(best, minus))))
-    found = fit(
+    fitted = fit(
         dx.annotations({"item": item, "annotator": who, "label": grade}, kind="ordinal"),
         family="ordinal", anonymous=True, formula="~ group * words",
         items={"item": range(150), "words": words},
         annotators={"annotator": range(30), "group": np.where(group, "b", "a")},
     )["posterior"]  # fmt: skip
-    gaps = np.log(found["cutpoint"].diff("boundary"))
+    gaps = np.log(fitted["cutpoint"].diff("boundary"))
     terms = ("group[b]", "words", "group[b]:words")
-    drawn = [gaps[..., 0], gaps[..., 1], np.log(found["sigma_item"])]
-    drawn += [found["coefficient"].sel(term=term) for term in terms]
+    drawn = [gaps[..., 0], gaps[..., 1], np.log(fitted["sigma_item"])]
+    drawn += [fitted["coefficient"].sel(term=term) for term in terms]
     for one, value, error in zip(drawn, best[1:], errors[1:], strict=True):
         assert abs(float(one.mean()) - value) < 0.25 * error
         assert float(one.std()) == pytest.approx(error, rel=0.15)

@@ -25,9 +25,9 @@ def test_both_maxima_lie_within_the_posterior(anaesthetists, pooling):
     """
     fit = dawid_skene.fit(anaesthetists, pooling=pooling, random_seed=1, progressbar=False)
     low, high = fit["posterior"]["prevalence"].quantile([0.05, 0.95], ["chain", "draw"])
-    for found in ([0.40, 0.42, 0.11, 0.07], [0.400, 0.447, 0.087, 0.067]):
-        assert (low.to_numpy() < found).all()
-        assert (high.to_numpy() > found).all()
+    for result in ([0.40, 0.42, 0.11, 0.07], [0.400, 0.447, 0.087, 0.067]):
+        assert (low.to_numpy() < result).all()
+        assert (high.to_numpy() > result).all()
 
 
 @pytest.mark.long
@@ -48,8 +48,8 @@ def test_posterior_of_the_anaesthetists_is_near_that_of_rater():
 def test_em_is_the_mode_that_chains_are_near(anaesthetists):
     """Under the posterior the truth of nearly all patients is what EM takes it for."""
     fit = dawid_skene.fit(anaesthetists, pooling="none", random_seed=1, progressbar=False)
-    one, two = fit["constant_data"]["truth_mean"], dawid_skene.em(anaesthetists)["truth"]
-    assert (one.argmax("label") == two.argmax("label")).mean() > 0.9
+    first, second = fit["constant_data"]["truth_mean"], dawid_skene.em(anaesthetists)["truth"]
+    assert (first.argmax("label") == second.argmax("label")).mean() > 0.9
 
 
 @pytest.mark.long
@@ -66,8 +66,8 @@ def test_intervals_hold_accuracies_of_people_who_are_good_at_all_labels_or_at_no
         study.annotations, draws=500, tune=300, chains=2, random_seed=1, progressbar=False,
         keep_items=False,
     )  # fmt: skip
-    found = fit["posterior"]["annotator_accuracy"]
-    low, high = found.quantile([0.05, 0.95], ["chain", "draw"])
+    result = fit["posterior"]["annotator_accuracy"]
+    low, high = result.quantile([0.05, 0.95], ["chain", "draw"])
     truth = study.truth["annotator_accuracy"]
     assert 0.8 <= float(((low <= truth) & (truth <= high)).mean()) <= 0.97
 

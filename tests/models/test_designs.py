@@ -36,11 +36,11 @@ def labels(rows, **more):
     rng = np.random.default_rng(3)
     table = {"item": [i for i, _ in rows], "annotator": [a for _, a in rows]}
     table["trial"] = list(range(len(rows)))
-    said = rng.choice(["n", "y"], len(rows)).tolist()
-    said[:2] = ["n", "y"]
+    answers = rng.choice(["n", "y"], len(rows)).tolist()
+    answers[:2] = ["n", "y"]
     more |= {"trial": "trial"} if len(set(rows)) < len(rows) else {}
     pool = more.pop("pool", None)
-    table |= {"label": said} | ({} if pool is None else {"pool": pool})
+    table |= {"label": answers} | ({} if pool is None else {"pool": pool})
     named = {"pool": None if pool is None else "pool", **more}
     return dx.annotations(table, kind="nominal", labels=["n", "y"], **named)
 
@@ -49,8 +49,8 @@ def said(model, ann, **options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.build(ann, **options)
-    assert all(issubclass(one.category, dx.DesignWarning) for one in caught)
-    return " ".join(str(one.message) for one in caught)
+    assert all(issubclass(record.category, dx.DesignWarning) for record in caught)
+    return " ".join(str(record.message) for record in caught)
 
 
 CROSSED = (crossed_effects, {"family": "bernoulli"})
@@ -71,9 +71,9 @@ REPEATED = [(i, a) for i in range(12) for a in "abc" for _ in range(2)]
 
 @pytest.mark.parametrize("anonymous", [False, True])
 def test_repeated_labels_are_not_independent(anonymous):
-    found = said(crossed_effects, labels(REPEATED), family="bernoulli", anonymous=anonymous)
-    assert "36 of 72 labels repeat a label by the same annotator" in found
-    assert "sigma_item and ICC are too high" in found
+    result = said(crossed_effects, labels(REPEATED), family="bernoulli", anonymous=anonymous)
+    assert "36 of 72 labels repeat a label by the same annotator" in result
+    assert "sigma_item and ICC are too high" in result
     few = [*EVERYBODY, (0, "a")]  # 1 of 49
     assert said(crossed_effects, labels(few), family="bernoulli") == ""
 
@@ -91,9 +91,9 @@ def test_items_of_a_cluster_are_not_independent():
     table |= {"label": [(i * 7 + ord(a)) % 5 * 1.0 for i, a in EVERYBODY]}
     table |= {"patient": [i // 3 for i, _ in EVERYBODY]}
     ann = dx.annotations(table, cluster="patient", kind="continuous")
-    found = said(crossed_effects, ann)
-    assert "also items of the same cluster (4 clusters)" in found
-    assert "ICC and xCC are too narrow for new items" in found
+    result = said(crossed_effects, ann)
+    assert "also items of the same cluster (4 clusters)" in result
+    assert "ICC and xCC are too narrow for new items" in result
     own = dx.annotations(table | {"patient": table["item"]}, cluster="patient", kind="continuous")
     assert said(crossed_effects, own) == ""
 
@@ -111,8 +111,8 @@ def test_intervals_of_sigma_are_too_narrow_by_what_studies_with_other_annotators
     variances, factors = [], []
     for _ in range(400):
         value, item, who = noisy(rng, 0.3)
-        found = unequal_noise(value, item, who)
-        factors.append(1.0 if found is None else found[1])
+        actual = unequal_noise(value, item, who)
+        factors.append(1.0 if actual is None else actual[1])
         table = value.reshape(120, 12)
         rest = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0) + table.mean()
         variances.append((rest**2).sum() / (119 * 11))
@@ -120,16 +120,16 @@ def test_intervals_of_sigma_are_too_narrow_by_what_studies_with_other_annotators
     expected = v.std() / (v.mean() * np.sqrt(2 / (119 * 11)))
     assert np.sqrt(np.mean(np.square(factors))) == pytest.approx(expected, rel=0.1)
     alike = [unequal_noise(*noisy(rng, 0.0)) for _ in range(300)]
-    assert sum(found is not None for found in alike) <= 2  # .3 expected
+    assert sum(actual is not None for actual in alike) <= 2  # .3 expected
 
 
 def test_noise_that_differs_by_annotator_is_told():
     value, item, who = noisy(np.random.default_rng(4), 0.4)
     table = {"item": item, "annotator": [f"p{k}" for k in who], "label": value}
-    found = said(crossed_effects, dx.annotations(table, kind="continuous"))
+    result = said(crossed_effects, dx.annotations(table, kind="continuous"))
     sd, factor = unequal_noise(value, item, who)
-    assert f"residuals go from {sd.min():.3g} ('p{sd.argmin()}')" in found
-    assert f"by a factor of at least about {factor:.2g}" in found
+    assert f"residuals go from {sd.min():.3g} ('p{sd.argmin()}')" in result
+    assert f"by a factor of at least about {factor:.2g}" in result
     assert "noise" not in said(
         crossed_effects, dx.annotations(table, kind="continuous"), anonymous=True
     )
@@ -206,10 +206,10 @@ def test_simulated_studies_of_ordinary_size_are_left_in_peace(place):
     ],
 )  # fmt: skip
 def test_what_labels_cannot_tell_is_said_with_names(how, rows, words):
-    found = said(how[0], labels(rows), **how[1])
-    for one in words:
-        assert one in found
-    assert any(advice in found for advice in ("Let ", "Get ", "Do not report", "set anonymous"))
+    result = said(how[0], labels(rows), **how[1])
+    for word in words:
+        assert word in result
+    assert any(advice in result for advice in ("Let ", "Get ", "Do not report", "set anonymous"))
 
 
 @pytest.mark.parametrize(("how", "rows"), [
@@ -223,9 +223,9 @@ def test_one_accuracy_for_all_needs_no_links(how, rows):
 @pytest.mark.parametrize("how", [OWN, RASCH])
 @pytest.mark.parametrize("rows", [PAIR, STRANGER])
 def test_who_labels_items_twice_agrees_with_himself_more_or_less(how, rows):
-    found = said(how[0], labels(rows * 2), **how[1])
-    assert "share no item with other annotators" not in found
-    assert "two at a time" not in found
+    result = said(how[0], labels(rows * 2), **how[1])
+    assert "share no item with other annotators" not in result
+    assert "two at a time" not in result
 
 
 @pytest.mark.parametrize("how", [CROSSED, RASCH, OWN, MATRICES])
@@ -236,8 +236,8 @@ def test_a_few_stragglers_are_no_groups(how):
 def test_one_system_and_single_labels_leave_open_which_errs():
     table = {"item": list(range(12)), "system": ["s"] * 12, "label": ["n", "y"] * 6}
     one = dx.predictions(table)
-    found = said(symmetric_confusion, labels(NESTED), predictions=one)
-    assert "only two at a time ('the annotators', 's')" in found
+    result = said(symmetric_confusion, labels(NESTED), predictions=one)
+    assert "only two at a time ('the annotators', 's')" in result
     more = {name: column * 2 for name, column in table.items()}
     two = dx.predictions(more | {"system": ["s"] * 12 + ["t"] * 12})
     assert said(symmetric_confusion, labels(NESTED), predictions=two) == ""
@@ -252,15 +252,15 @@ def test_one_system_and_single_labels_leave_open_which_errs():
     ],
 )
 def test_nothing_is_said_to_stand_that_does_not(rows, options, never):
-    found = said(crossed_effects, labels(rows), family="bernoulli", **options)
-    assert "ICC and xCC" in found
-    assert never not in found
+    result = said(crossed_effects, labels(rows), family="bernoulli", **options)
+    assert "ICC and xCC" in result
+    assert never not in result
 
 
 def test_one_item_is_too_few_for_strangers_too():
     rows = [(0, a) for a in "abcdef"]
-    found = said(crossed_effects, labels(rows), family="bernoulli", anonymous=True)
-    assert "only one item: sigma_item, ICC and xCC depend on priors only" in found
+    result = said(crossed_effects, labels(rows), family="bernoulli", anonymous=True)
+    assert "only one item: sigma_item, ICC and xCC depend on priors only" in result
 
 
 def test_systems_that_label_all_items_join_annotators():
@@ -281,15 +281,15 @@ def test_known_truths_make_strangers_comparable():
 
 def test_items_without_a_label_are_named():
     whole = labels([*EVERYBODY, (12, "a")])
-    found = said(crossed_effects, whole.isel(annotation=slice(48)), family="bernoulli")
-    assert "1 of 13 items (12) have no label" in found
+    actual = said(crossed_effects, whole.isel(annotation=slice(48)), family="bernoulli")
+    assert "1 of 13 items (12) have no label" in actual
 
 
 def test_labels_that_are_all_the_same():
     rows = {"item": [0, 0, 1, 1], "annotator": list("abab"), "label": ["y"] * 4}
     ann = dx.annotations(rows, kind="nominal", labels=["n", "y"])
-    found = said(crossed_effects, ann, family="bernoulli")
-    assert "All labels are 'y'" in found
+    result = said(crossed_effects, ann, family="bernoulli")
+    assert "All labels are 'y'" in result
 
 
 @pytest.mark.parametrize(("shared", "words"), [(0, "share no item"), (1, "share 1 item."), (5, "")])
@@ -297,22 +297,22 @@ def test_pools_with_few_items_in_common_are_named(shared, words):
     rows = [(i, a) for i in range(12) for a in "ab"]
     rows += [(i + 12 - shared, a) for i in range(12) for a in "cd"]
     pool = ["old" if a in "ab" else "new" for _, a in rows]
-    found = said(cross_replication, labels(rows, pool=pool), family="bernoulli")
+    result = said(cross_replication, labels(rows, pool=pool), family="bernoulli")
     if not words:
-        assert found.count("Pools") == 0
+        assert result.count("Pools") == 0
         return
-    assert words in found
+    assert words in result
     # Of two pools the LKJ prior with shape 1 is uniform over correlations.
-    assert "between -0.90 and 0.90" in found
+    assert "between -0.90 and 0.90" in result
 
 
 def test_three_pools_have_the_priors_interval_of_a_beta():
     """With shape 1 and three pools (r + 1) / 2 is Beta(1.5, 1.5): its .95 quantile is .9027."""
     rows = [(10 * p + i, "abcdef"[2 * p + k]) for p in range(3) for i in range(8) for k in (0, 1)]
     pool = [str("abcdef".index(a) // 2) for _, a in rows]
-    found = said(cross_replication, labels(rows, pool=pool), family="bernoulli")
-    assert "and by other pools" in found
-    assert "between -0.81 and 0.81" in found
+    result = said(cross_replication, labels(rows, pool=pool), family="bernoulli")
+    assert "and by other pools" in result
+    assert "between -0.81 and 0.81" in result
 
 
 def test_a_residual_that_pools_share_is_known_if_one_pool_tells_it():
@@ -333,8 +333,8 @@ def test_a_known_residual_does_not_part_item_and_annotator_who_met_once():
     table = {"item": [i for i, _ in rows], "annotator": [a for _, a in rows],
              "label": rng.normal(size=len(rows)), "pool": ["old"] * 24 + ["new"] * 8}  # fmt: skip
     ann = dx.annotations(table, pool="pool", kind="continuous")
-    found = said(cross_replication, ann)
-    assert "Every item of pool 'new' was labelled by one annotator" in found
+    result = said(cross_replication, ann)
+    assert "Every item of pool 'new' was labelled by one annotator" in result
 
 
 @pytest.mark.parametrize("n_labels", [2, 3])
@@ -347,8 +347,8 @@ def test_cutpoints_that_pools_share_tell_the_scale_if_there_are_two(n_labels):
              "label": rng.integers(0, n_labels, len(rows)),
              "pool": ["old"] * 24 + ["new"] * 16}  # fmt: skip
     ann = dx.annotations(table, pool="pool", kind="ordinal", labels=list(range(n_labels)))
-    found = said(cross_replication, ann, family="ordinal")
-    assert ("sigma_annotator cannot be separated" in found) == (n_labels == 2)
+    result = said(cross_replication, ann, family="ordinal")
+    assert ("sigma_annotator cannot be separated" in result) == (n_labels == 2)
 
 
 def test_pools_apart_are_not_groups_as_well():
@@ -356,24 +356,24 @@ def test_pools_apart_are_not_groups_as_well():
         (i + 12, a) for i in range(12) for a in "cd"
     ]
     pool = ["old" if a in "ab" else "new" for _, a in rows]
-    found = said(cross_replication, labels(rows, pool=pool), family="bernoulli")
-    assert "share no item" in found
-    assert "groups" not in found
+    result = said(cross_replication, labels(rows, pool=pool), family="bernoulli")
+    assert "share no item" in result
+    assert "groups" not in result
 
 
 def test_a_pool_whose_labels_are_all_the_same_is_named():
     rows = {"item": [0, 0, 1, 1] * 2, "annotator": list("ababcdcd"),
             "label": ["y"] * 4 + ["n", "y"] * 2, "pool": ["old"] * 4 + ["new"] * 4}  # fmt: skip
     ann = dx.annotations(rows, kind="nominal", labels=["n", "y"], pool="pool")
-    found = said(cross_replication, ann, family="bernoulli")
-    assert "All labels of pool 'old' are 'y'" in found
-    assert "All labels of pool 'new'" not in found
+    result = said(cross_replication, ann, family="bernoulli")
+    assert "All labels of pool 'old' are 'y'" in result
+    assert "All labels of pool 'new'" not in result
 
 
 def test_annotators_of_whom_neither_truth_nor_others_tell_are_named():
     truth = {i: "n" if i % 2 else "y" for i in range(0, 12, 4)}  # those of 'a'
-    found = said(rasch, labels(NESTED), truth=truth)
-    assert "3 of 4 annotators ('b', 'c', 'd') share no item" in found
+    result = said(rasch, labels(NESTED), truth=truth)
+    assert "3 of 4 annotators ('b', 'c', 'd') share no item" in result
 
 
 # -- After sampling: truths that could be read the other way round -----------------------------
@@ -388,7 +388,7 @@ def test_annotators_who_guess_are_found_out():
         with pytest.warns(dx.DesignWarning, match="with the two labels exchanged") as caught:
             fit = symmetric_confusion.fit(ann, keep_items=False, **run)
     assert fit.attrs["near_guessing"] > 0.1
-    assert any("chain by chain" in str(one.message) for one in caught)
+    assert any("chain by chain" in str(record.message) for record in caught)
     assert dx.summary(fit)["doubt"].str.contains("annotators may be guessing|effective").all()
 
 

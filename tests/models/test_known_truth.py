@@ -23,8 +23,8 @@ def votes(n_items=30, n_annotators=4, seed=2):
     rng = np.random.default_rng(seed)
     truth = rng.integers(3, size=n_items)
     right = rng.random((n_items, n_annotators)) < 0.7
-    said = np.where(right, truth[:, None], rng.integers(3, size=right.shape))
-    return dx.from_matrix(said, kind="nominal"), dict(enumerate(truth.tolist()))
+    labels = np.where(right, truth[:, None], rng.integers(3, size=right.shape))
+    return dx.from_matrix(labels, kind="nominal"), dict(enumerate(truth.tolist()))
 
 
 @pytest.mark.long
@@ -112,15 +112,15 @@ def test_with_correlated_errors_accuracies_are_of_true_labels(model):
     study = dx.simulate.confusion_study(60, 5, 3, system_accuracy=[0.8, 0.6], random_seed=1)
     given = {"predictions": study.predictions, "draws": 300, "error_correlation": 0.7}
     fit = model.fit(study.annotations, **given, **QUICK)
-    found = fit["posterior"]
-    assert {"system_weight", "system_doubt", "majority_correct"} <= set(found)
-    assert (found["error_correlation"] == 0.7).all()
-    assert "system_confusion" not in found
-    assert found["system_accuracy"].dims == ("chain", "draw", "system")
+    result = fit["posterior"]
+    assert {"system_weight", "system_doubt", "majority_correct"} <= set(result)
+    assert (result["error_correlation"] == 0.7).all()
+    assert "system_confusion" not in result
+    assert result["system_accuracy"].dims == ("chain", "draw", "system")
     # Five labels are worth 5 / (1 + 4 x .7): no truth is surer than so many say.
     sure = model.fit(study.annotations, **given | {"error_correlation": 0.0}, **QUICK)["posterior"]
-    assert float(found["truth"].max("label").mean()) < float(sure["truth"].max("label").mean())
-    np.testing.assert_allclose(found["truth"].sum("label"), 1.0)
+    assert float(result["truth"].max("label").mean()) < float(sure["truth"].max("label").mean())
+    np.testing.assert_allclose(result["truth"].sum("label"), 1.0)
     known = study.truth["truth_label"].to_series().iloc[:20]
     told = model.fit(study.annotations, truth=known, **given, **QUICK)["posterior"]
     code = pd.Index(study.annotations["label"].values).get_indexer(known)
@@ -131,9 +131,9 @@ def test_with_correlated_errors_accuracies_are_of_true_labels(model):
 def test_systems_with_the_same_answers_have_the_same_draws(n_known):
     ann, truth = votes()
     wrong = (np.arange(30) % 3 == 0).astype(int)
-    said = {"a": list(truth.values()), "b": (np.array(list(truth.values())) + wrong) % 3}
-    said["copy of a"] = said["a"]
-    table = pd.DataFrame(said).rename_axis("item").reset_index()
+    labels = {"a": list(truth.values()), "b": (np.array(list(truth.values())) + wrong) % 3}
+    labels["copy of a"] = labels["a"]
+    table = pd.DataFrame(labels).rename_axis("item").reset_index()
     pred = dx.predictions(table.melt("item", var_name="system", value_name="label"))
     known = {k: truth[k] for k in range(n_known)} or None
     fit = ROWS.fit(
@@ -143,10 +143,10 @@ def test_systems_with_the_same_answers_have_the_same_draws(n_known):
         a, b, copy = (fit[name].sel(system=one).values for one in ("a", "b", "copy of a"))
         np.testing.assert_array_equal(a, copy)
         assert (a != b).any()
-    found = dx.compare(fit["system_correct"].assign_attrs(better="higher"))
+    comparison = dx.compare(fit["system_correct"].assign_attrs(better="higher"))
     pair = {"system": "a", "system_": "copy of a"}
-    assert found["probability_better"].sel(pair) == 0
-    assert found["probability_equal"].sel(pair) == 1
+    assert comparison["probability_better"].sel(pair) == 0
+    assert comparison["probability_equal"].sel(pair) == 1
 
 
 def test_a_label_that_annotators_cannot_give_is_wrong():
@@ -175,13 +175,13 @@ def crowd(seed, n_items=300, n_annotators=8, n_labels=3, concentration=1.2):
     likely = np.full((n_items, n_labels), 0.3 / (n_labels - 1))
     likely[np.arange(n_items), truth] = 0.7
     shares = np.array([rng.dirichlet(concentration * one) for one in likely])
-    said = np.array([rng.choice(n_labels, n_annotators, p=one) for one in shares])
+    labels = np.array([rng.choice(n_labels, n_annotators, p=one) for one in shares])
     systems = {}
     for name, right in (("a", 0.9), ("b", 0.7)):
         wrong = (truth + rng.integers(1, n_labels, n_items)) % n_labels
         systems[name] = np.where(rng.random(n_items) < right, truth, wrong)
     systems["crowd"] = np.array([rng.choice(n_labels, p=one) for one in shares])
-    return dx.from_matrix(said, kind="nominal"), truth, systems
+    return dx.from_matrix(labels, kind="nominal"), truth, systems
 
 
 @pytest.mark.slow
@@ -216,8 +216,8 @@ def test_intervals_hold_where_every_item_has_a_crowd_of_its_own(n_known):
 def test_of_items_with_one_label_the_known_ones_tell_how_good_annotators_are():
     rng = np.random.default_rng(4)
     truth = rng.integers(2, size=300)
-    said = np.where(rng.random(300) < 0.95, truth, 1 - truth)
-    ann = dx.annotations({"item": range(300), "annotator": np.arange(300) % 3, "label": said})
+    labels = np.where(rng.random(300) < 0.95, truth, 1 - truth)
+    ann = dx.annotations({"item": range(300), "annotator": np.arange(300) % 3, "label": labels})
     known = dict(enumerate(truth[:150].tolist()))
     with pytest.warns(dx.DissensusWarning, match="estimated from the known labels only"):
         fit = ROWS.fit(
@@ -225,23 +225,23 @@ def test_of_items_with_one_label_the_known_ones_tell_how_good_annotators_are():
         )
     draws = fit["posterior"]["majority_correct"]
     low, high = draws.quantile([0.055, 0.945]).values
-    assert low <= (said == truth).mean() <= high
+    assert low <= (labels == truth).mean() <= high
     assert high - low < 0.08
 
 
 def test_one_accuracy_for_all_is_that_of_all_their_labels():
     truth = np.random.default_rng(5).integers(3, size=150)
     right = np.random.default_rng(6).random((150, 4)) < [0.95, 0.4, 0.4, 0.6]
-    said = np.where(right, truth[:, None], (truth[:, None] + 1) % 3)
-    ann = dx.from_matrix(said, kind="nominal")
-    found = [
+    labels = np.where(right, truth[:, None], (truth[:, None] + 1) % 3)
+    ann = dx.from_matrix(labels, kind="nominal")
+    result = [
         SYMMETRIC.fit(
             ann, accuracy="common", errors=errors, error_correlation=0.6, draws=200,
             truth=dict(enumerate(truth.tolist())), **QUICK,
         )["posterior"]["annotator_accuracy"].mean().item()
         for errors in ("equal", "unequal")
     ]  # fmt: skip
-    np.testing.assert_allclose(found, right.mean(), atol=0.02)
+    np.testing.assert_allclose(result, right.mean(), atol=0.02)
 
 
 def test_assumptions_are_checked_of_annotators_where_true_labels_judge_systems():

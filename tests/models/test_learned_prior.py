@@ -81,11 +81,11 @@ def test_items_that_are_alike_are_counted_and_not_gone_through():
     centre = np.zeros(1 + where.n_weights)
     few = learned_prior.cells_of(fewer, features, times)
     x = rng.normal(0, 0.5, len(centre))
-    one, other = (
+    first, second = (
         learned_prior.log_density(x, *data, centre, where.spreads(), where.n_free)
         for data in (few, cells(counts, [answer]))
     )
-    assert one == pytest.approx(other, rel=1e-12)
+    assert first == pytest.approx(second, rel=1e-12)
 
 
 def test_two_labels_by_integration_over_a_grid():
@@ -209,10 +209,10 @@ def test_what_systems_say_of_other_items_and_labels_counts_for_nothing():
 
 def test_the_prior_is_the_same_whatever_the_reliability():
     ann = panel(np.array([[3, 1, 0], [0, 2, 2], [4, 0, 0], [1, 1, 2]]))
-    one, other = (dirichlet.fit(ann, reliability=r, draws=200, **RUN) for r in (1.0, 5.0))
+    first, second = (dirichlet.fit(ann, reliability=r, draws=200, **RUN) for r in (1.0, 5.0))
     for name in ("concentration", "label_weight"):
-        xr.testing.assert_equal(one["posterior"][name], other["posterior"][name])
-    spread = [fit["posterior"]["plausibility"].std(SAMPLE).mean() for fit in (one, other)]
+        xr.testing.assert_equal(first["posterior"][name], second["posterior"][name])
+    spread = [fit["posterior"]["plausibility"].std(SAMPLE).mean() for fit in (first, second)]
     assert float(spread[1]) < float(spread[0])
 
 
@@ -252,8 +252,8 @@ def test_ranks_of_the_truth_are_even():
             int((share + tie < right).sum()),
         ])  # fmt: skip
     for column in np.array(ranks).T:
-        found = np.histogram(column, bins=np.linspace(0, 100, 6))[0]
-        assert stats.chisquare(found).pvalue > 1e-3
+        counts = np.histogram(column, bins=np.linspace(0, 100, 6))[0]
+        assert stats.chisquare(counts).pvalue > 1e-3
 
 
 # -- Against a panel of a hundred ------------------------------------------------------------
@@ -451,5 +451,5 @@ def test_ranks_of_the_truth_are_even_by_stratum():
             int((posterior["plausibility"].isel(item=0, label=1) < theta[0, 1]).sum()),
         ])  # fmt: skip
     for column in np.array(ranks).T:
-        found = np.histogram(column, bins=np.linspace(0, 100, 6))[0]
-        assert stats.chisquare(found).pvalue > 1e-3
+        counts = np.histogram(column, bins=np.linspace(0, 100, 6))[0]
+        assert stats.chisquare(counts).pvalue > 1e-3

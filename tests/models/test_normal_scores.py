@@ -263,16 +263,16 @@ def test_a_judge_who_favours_a_system_is_seen_in_scores_by_stratum():
     rows, table, pred, mean = judged_scores()
     system = table.set_index("item")["system"].to_xarray()
     truth = xr.DataArray(mean, dims="item").groupby(system).mean()
-    found = {}
+    result = {}
     for name, more in {
         "one": {"items": table["item"]}, "own": {"items": table, "stratum": "system"},
     }.items():  # fmt: skip
         ann = dx.annotations(rows, kind="continuous", **more)
         got = fit(ann, prior="learned", predictions=pred, draws=500)["posterior"]
-        found[name] = got["mean"].groupby(system).mean().stack(s=SAMPLE)
-    low, high = found["own"].quantile([0.055, 0.945], "s")
+        result[name] = got["mean"].groupby(system).mean().stack(s=SAMPLE)
+    low, high = result["own"].quantile([0.055, 0.945], "s")
     assert ((low < truth) & (truth < high)).all()
-    bias = {name: each.mean("s") - truth for name, each in found.items()}
+    bias = {name: each.mean("s") - truth for name, each in result.items()}
     assert float(bias["one"].sel(system="ours")) > 1.5
     assert float(bias["one"].sel(system="theirs")) < -1.5
     assert float(abs(bias["own"]).max()) < 1
@@ -329,9 +329,9 @@ def test_nuts_learns_the_same_prior():
         nuts = pm.sample(1000, tune=1000, chains=2, random_seed=2, progressbar=False,
                          target_accept=0.95)  # fmt: skip
     for name in ("prior_count", "prior_shape", "prior_variance"):
-        one, two = (np.log(tree["posterior"][name]) for tree in (got, nuts))
-        assert abs(one.mean() - two.mean()) < 0.15, name
-        assert abs(one.std() - two.std()) < 0.15, name
+        first, second = (np.log(tree["posterior"][name]) for tree in (got, nuts))
+        assert abs(first.mean() - second.mean()) < 0.15, name
+        assert abs(first.std() - second.std()) < 0.15, name
     mean = [tree["posterior"]["mean"].mean(SAMPLE) for tree in (got, nuts)]
     assert abs(mean[0] - mean[1]).max() < 0.15
 

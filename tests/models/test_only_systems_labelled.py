@@ -23,19 +23,19 @@ def study(n_items=60, n_labelled=20, n_systems=2, seed=4):
     """Three annotators on the first items, systems on all; and the truth."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(3, size=n_items)
-    said = np.where(rng.random((n_items, 3 + n_systems)) < 0.8, truth[:, None],
+    labels = np.where(rng.random((n_items, 3 + n_systems)) < 0.8, truth[:, None],
                     rng.integers(3, size=(n_items, 3 + n_systems)))  # fmt: skip
     item, who = np.indices((n_labelled, 3)).reshape(2, -1)
     ann = dx.annotations(
-        {"item": item, "annotator": who, "label": said[item, who], "sure": rng.random(len(item))},
+        {"item": item, "annotator": who, "label": labels[item, who], "sure": rng.random(len(item))},
         items=np.arange(n_items), kind="nominal", labels=range(3), confidence="sure",
     )  # fmt: skip
     place, system = np.indices((n_items, n_systems)).reshape(2, -1)
-    answers = said[:, 3:]
+    answers = labels[:, 3:]
     pred = dx.predictions({
         "item": place, "system": np.array(list("stuvw"))[system], "label": answers[place, system],
     })  # fmt: skip
-    return ann, pred, truth, said
+    return ann, pred, truth, labels
 
 
 def labelled(ann, n):
@@ -48,7 +48,7 @@ def labelled(ann, n):
 
 
 def test_the_density_of_an_item_is_that_of_its_predictions():
-    ann, pred, _, said = study(n_items=6, n_labelled=3)
+    ann, pred, _, labels = study(n_items=6, n_labelled=3)
     model = ROWS.build(ann, predictions=pred, pooling="none")
     rng = np.random.default_rng(1)
     share, rows = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3), (5, 3))
@@ -57,7 +57,7 @@ def test_the_density_of_an_item_is_that_of_its_predictions():
         each = np.log(share)
         for who in range(5):
             if i < 3 or who > 2:
-                each = each + np.log(rows[who, :, said[i, who]])
+                each = each + np.log(rows[who, :, labels[i, who]])
         expected += logsumexp(each)
     known = {"prevalence": share, "confusion": rows[:3], "system_confusion": rows[3:]}
     with model:
@@ -98,30 +98,30 @@ def test_annotators_are_held_to_all_items_where_people_labelled_those_on_which_s
     n, n_labelled, hard = 600, 120, np.arange(600) < 300
     truth = rng.integers(2, size=n)
     right = rng.random((n, 7)) < np.where(hard[:, None], 0.65, 0.97)
-    said = np.where(right, truth[:, None], 1 - truth[:, None])
-    agree = (said[:, 3:] == said[:, 3:4]).all(axis=1)
+    labels = np.where(right, truth[:, None], 1 - truth[:, None])
+    agree = (labels[:, 3:] == labels[:, 3:4]).all(axis=1)
     chance = np.where(agree, 1, 20)
     some = rng.choice(n, n_labelled, replace=False, p=chance / chance.sum())
     item, who = (each.ravel() for each in np.meshgrid(some, np.arange(3)))
     ann = dx.annotations(
-        {"item": item, "annotator": who, "label": said[item, who]}, items=np.arange(n),
+        {"item": item, "annotator": who, "label": labels[item, who]}, items=np.arange(n),
         kind="nominal",
     )  # fmt: skip
     place, system = np.indices((n, 4)).reshape(2, -1)
-    pred = dx.predictions({"item": place, "system": system, "label": said[place, 3 + system]})
-    found = SYMMETRIC.fit(
+    pred = dx.predictions({"item": place, "system": system, "label": labels[place, 3 + system]})
+    fitted = SYMMETRIC.fit(
         ann, predictions=pred, error_correlation="learned", truth={k: truth[k] for k in some},
         draws=1000, accuracy="annotator", **QUICK,
     )["posterior"]  # fmt: skip
-    lead = (said[:, :3].sum(axis=1) > 1) == truth
+    lead = (labels[:, :3].sum(axis=1) > 1) == truth
     for name, share in {
         "annotator_accuracy": right[:, :3].mean(0), "system_correct": right[:, 3:].mean(0),
         "majority_correct": lead.mean(),
     }.items():  # fmt: skip
-        low, high = found[name].quantile([0.01, 0.99], ("chain", "draw")).values
+        low, high = fitted[name].quantile([0.01, 0.99], ("chain", "draw")).values
         assert ((low <= share) & (share <= high)).all(), name
     of_labelled = right[some][:, :3].mean(0)
-    assert (of_labelled < found["annotator_accuracy"].mean(("chain", "draw")).values - 0.04).all()
+    assert (of_labelled < fitted["annotator_accuracy"].mean(("chain", "draw")).values - 0.04).all()
 
 
 @pytest.mark.unit(0, long=2)
@@ -131,18 +131,18 @@ def test_annotators_are_held_to_all_items_where_people_labelled_those_on_which_s
 ])  # fmt: skip
 def test_shares_of_right_answers_are_of_all_items(model, options, settings):
     """And narrower than from the labelled items, where few truths are known."""
-    ann, pred, truth, said = study(n_items=400, n_labelled=80)
+    ann, pred, truth, labels = study(n_items=400, n_labelled=80)
     given = options | settings | {"truth": {k: truth[k] for k in range(60)}, "draws": 500}
-    found = model.fit(ann, predictions=pred, **given, **QUICK)["posterior"]
-    right = (said[:, 3:] == truth[:, None]).mean(0)
-    low, high = found["system_correct"].quantile([0.005, 0.995], ("chain", "draw")).values
+    fitted = model.fit(ann, predictions=pred, **given, **QUICK)["posterior"]
+    right = (labels[:, 3:] == truth[:, None]).mean(0)
+    low, high = fitted["system_correct"].quantile([0.005, 0.995], ("chain", "draw")).values
     assert ((low <= right) & (right <= high)).all()
     alone = model.fit(
         labelled(ann, 80), predictions=pred.isel(item=slice(80)), **given, **QUICK
     )["posterior"]["system_accuracy"]  # fmt: skip
     wide = np.diff(alone.quantile([0.055, 0.945], ("chain", "draw")).values, axis=0)
     narrow = np.diff(
-        found["system_correct"].quantile([0.055, 0.945], ("chain", "draw")).values, axis=0
+        fitted["system_correct"].quantile([0.055, 0.945], ("chain", "draw")).values, axis=0
     )
     assert (narrow < wide).all()
 
@@ -176,17 +176,17 @@ def test_truths_that_follow_from_the_prevalence_alone_are_no_known_labels():
 
 @pytest.mark.long
 def test_an_evaluation_estimates_accuracies_on_all_items():
-    ann, pred, truth, said = study(n_items=400, n_labelled=80)
+    ann, pred, truth, labels = study(n_items=400, n_labelled=80)
     known = {k: truth[k] for k in range(60)}
-    found = dx.evaluate(
+    evaluation = dx.evaluate(
         ann, pred, truth=known, truth_model="symmetric_confusion", question="truth", draws=500,
         reliability=1.0, components=None, companion=None, ground_truth=None, **QUICK,
     )  # fmt: skip
-    group = found["accuracy"].to_dataset()
+    group = evaluation["accuracy"].to_dataset()
     assert "Annotators did not label 320 items. Accuracies are for all" in group.attrs["notes"]
     these = group["estimated_accuracy"].sel(scope="these items")
     low, high = these.quantile([0.005, 0.995], ("chain", "draw")).values
-    right = (said[:, 3:] == truth[:, None]).mean(0)
+    right = (labels[:, 3:] == truth[:, None]).mean(0)
     assert ((low <= right) & (right <= high)).all()
     assert (high - low < 0.2).all()
 
@@ -195,11 +195,11 @@ def test_an_evaluation_estimates_accuracies_on_all_items():
 def test_models_are_compared_by_the_labelled_items():
     """Items without labels have the likelihood 1, up to rounding, on which PSIS fails."""
     ann, pred, _, _ = study(n_items=300, n_labelled=120)
-    found = dx.evaluate(
+    evaluation = dx.evaluate(
         ann, pred, question="truth", draws=500, reliability=1.0, components=None, companion=None,
         ground_truth=None, **QUICK,
     )  # fmt: skip
-    assert "Of the models compared" in found["accuracy"].attrs["notes"]
+    assert "Of the models compared" in evaluation["accuracy"].attrs["notes"]
     fit = SYMMETRIC.fit(
         ann, predictions=pred, error_correlation=0.3, log_likelihood=True, draws=100, **QUICK
     )
@@ -208,8 +208,8 @@ def test_models_are_compared_by_the_labelled_items():
 
 
 def test_labels_of_items_on_which_systems_differ_do_not_tell_of_the_others():
-    ann, pred, _, said = study(n_items=300, n_labelled=300)
-    differ = np.flatnonzero(said[:, 3] != said[:, 4])
+    ann, pred, _, labels = study(n_items=300, n_labelled=300)
+    differ = np.flatnonzero(labels[:, 3] != labels[:, 4])
     rows = np.isin(ann["item_code"].values, differ)
     few = labelled(ann.isel(annotation=rows), 300)
     given = {"predictions": pred, "error_correlation": 0.5, "draws": 20, "tune": 20, **QUICK}

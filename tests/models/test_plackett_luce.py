@@ -60,9 +60,9 @@ def test_figure_5():
     """.702 and 1.000 at reliability 3 with the labels nobody named left out (printed .7 and 1)."""
     ann, pred, _ = dx.datasets.load("stutz_figure5", whole_space=True)
     trusted = fit(ann, unranked="ignore", concentration=1.0, reliability=3, draws=5000)
-    found = dx.top_k_accuracy(trusted, pred, k=3).mean(("chain", "draw"))
-    assert float(found.sel(system="A")) == pytest.approx(0.702, abs=0.02)
-    assert float(found.sel(system="B")) == pytest.approx(1.0, abs=0.002)
+    accuracy = dx.top_k_accuracy(trusted, pred, k=3).mean(("chain", "draw"))
+    assert float(accuracy.sel(system="A")) == pytest.approx(0.702, abs=0.02)
+    assert float(accuracy.sel(system="B")) == pytest.approx(1.0, abs=0.002)
 
 
 # -- Closed forms and references --------------------------------------------------------------
@@ -277,16 +277,16 @@ each_hyper = pytest.mark.parametrize(
 @each_hyper
 def test_the_pointwise_log_likelihood_is_that_of_the_strengths(ann, hyper):
     tree = fit(ann, concentration=0.8, draws=20, log_likelihood=True, **hyper)
-    found = tree["log_likelihood"]["rankings"]
-    assert found["ranking_item"].values.tolist() == ["p", "p", "q"]
+    result = tree["log_likelihood"]["rankings"]
+    assert result["ranking_item"].values.tolist() == ["p", "p", "q"]
     theta = tree["posterior"]["plausibility"].sel(item="q")
     sharp = hyper.get("reliability", 1.0)
     if hyper.get("unranked") == "absent":  # d before a, and nothing else there
         d, a = theta[..., 1], theta[..., 0]
-        np.testing.assert_allclose(found[..., 2], np.log(d / (d + a)))
+        np.testing.assert_allclose(result[..., 2], np.log(d / (d + a)))
     elif sharp == 1:
         d, a = theta[..., 1], theta[..., 0]
-        np.testing.assert_allclose(found[..., 2], np.log(d * a / (1 - d)))
+        np.testing.assert_allclose(result[..., 2], np.log(d * a / (1 - d)))
 
 
 @pytest.mark.long
@@ -299,8 +299,8 @@ def test_the_pointwise_log_likelihood_is_that_of_the_model(ann, hyper):
     want = pm.compute_log_likelihood(raw, model=model, progressbar=False)["log_likelihood"]
     assert want["rankings"].dims[-1] == "ranking"
     tree = fit(ann, concentration=0.8, draws=20, log_likelihood=True, **hyper)
-    found = tree["log_likelihood"]["rankings"]
-    assert float(abs(found.mean() - want["rankings"].mean())) < 1.5
+    actual = tree["log_likelihood"]["rankings"]
+    assert float(abs(actual.mean() - want["rankings"].mean())) < 1.5
 
 
 @pytest.mark.long
@@ -313,9 +313,11 @@ def test_strength_tempering_needs_every_label_for_its_log_likelihood(ann):
         raw = pm.sample(1500, tune=200, chains=2, cores=1, random_seed=1, progressbar=False,
                         compute_convergence_checks=False)  # fmt: skip
     want = pm.compute_log_likelihood(raw, model=model, progressbar=False)["log_likelihood"]
-    one, two = tree["log_likelihood"]["rankings"], want["rankings"]
-    error = np.hypot(az.mcse(one).to_numpy(), az.mcse(two).to_numpy())
-    gap = np.abs(one.mean(("chain", "draw")).to_numpy() - two.mean(("chain", "draw")).to_numpy())
+    first, second = tree["log_likelihood"]["rankings"], want["rankings"]
+    error = np.hypot(az.mcse(first).to_numpy(), az.mcse(second).to_numpy())
+    gap = np.abs(
+        first.mean(("chain", "draw")).to_numpy() - second.mean(("chain", "draw")).to_numpy()
+    )
     assert (gap < 4 * error).all()
 
 
@@ -343,9 +345,9 @@ def test_agreement_on_first_choices_is_checked_against_the_data():
     ann = dx.from_rankings(said, labels="abcd")
     tree = fit(ann, posterior_predictive=True, draws=500, concentration=1.0)
     assert float(tree["observed_data"]["first_choice_agreement"]) == pytest.approx(2 / 3)
-    found = tree["posterior_predictive"]["first_choice_agreement"]
-    assert found.dims == ("chain", "draw")
-    assert 0.3 < float(found.mean()) < 0.8
+    result = tree["posterior_predictive"]["first_choice_agreement"]
+    assert result.dims == ("chain", "draw")
+    assert 0.3 < float(result.mean()) < 0.8
 
 
 def test_where_unnamed_labels_are_one_they_are_told_as_another():
@@ -405,18 +407,18 @@ def learned(panel):
 
 @pytest.mark.slow
 def test_each_annotators_reliability_is_recovered(learned):
-    found = learned("annotator", 70)["posterior"]["annotator_reliability"]
-    assert found["annotator"].values.tolist() == [f"r{who}" for who in range(6)]
-    low, high = found.quantile([0.025, 0.975], ("chain", "draw")).to_numpy()
+    result = learned("annotator", 70)["posterior"]["annotator_reliability"]
+    assert result["annotator"].values.tolist() == [f"r{who}" for who in range(6)]
+    low, high = result.quantile([0.025, 0.975], ("chain", "draw")).to_numpy()
     inside = (low < SHARP) & (high > SHARP)
     assert inside.sum() >= 5
-    assert np.corrcoef(np.log(found).mean(("chain", "draw")), np.log(SHARP))[0, 1] > 0.9
+    assert np.corrcoef(np.log(result).mean(("chain", "draw")), np.log(SHARP))[0, 1] > 0.9
 
 
 @pytest.mark.slow
 def test_a_common_reliability_lies_between(learned):
-    found = learned("common")["posterior"]["reliability"]
-    assert SHARP.min() < float(found.mean()) < SHARP.max()
+    result = learned("common")["posterior"]["reliability"]
+    assert SHARP.min() < float(result.mean()) < SHARP.max()
     assert learned("common").attrs["inference"].startswith("exact Gibbs")
     assert "reliability_ess_bulk_min" in learned("common").attrs
 
@@ -466,9 +468,9 @@ def test_potato(shared):
     )  # fmt: skip
     theta = fit(ann, concentration=1.0, draws=1000)["posterior"]["plausibility"]
     mean = np.log(theta[..., :-1]).mean(("chain", "draw"))
-    found = {}
+    result = {}
     for group in ("visual", "weighing"):
         one = mean.sel(item=group)
         true = gold.loc[one["candidate_label"].values[:20]]
-        found[group] = -pd.Series(one.values[:20]).corr(true.reset_index(drop=True), "spearman")
-    assert found["weighing"] > found["visual"] > 0.95
+        result[group] = -pd.Series(one.values[:20]).corr(true.reset_index(drop=True), "spearman")
+    assert result["weighing"] > result["visual"] > 0.95

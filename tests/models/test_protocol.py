@@ -166,29 +166,29 @@ def test_models_without_a_likelihood_refuse_a_pointwise_one(name, examples):
 
 @by_model
 def test_same_seed_same_draws(model, examples):
-    one, two, other = (
+    first, second, other = (
         small_fit(model, examples[model.kinds[-1]], random_seed=seed, draws=10, tune=20,
                   posterior_predictive=True)
         for seed in (1, 1, 2)
     )  # fmt: skip
-    for group in one.children:
-        for name in one[group].data_vars:
-            xr.testing.assert_equal(one[group][name], two[group][name])
+    for group in first.children:
+        for name in first[group].data_vars:
+            xr.testing.assert_equal(first[group][name], second[group][name])
     for group in ("posterior", "posterior_predictive"):
-        for name in one[group].data_vars:
-            assert not one[group][name].equals(other[group][name])
+        for name in first[group].data_vars:
+            assert not first[group][name].equals(other[group][name])
 
 
 @by_model
 def test_a_generator_is_a_seed_too_and_moves_on(model, examples):
     ann = examples[model.kinds[-1]]
     rng = np.random.default_rng(5)
-    one, two = (small_fit(model, ann, random_seed=rng, draws=10) for _ in range(2))
+    first, second = (small_fit(model, ann, random_seed=rng, draws=10) for _ in range(2))
     again = small_fit(model, ann, random_seed=np.random.default_rng(5), draws=10)
-    assert set(one.children) == GROUPS
-    name = next(iter(one["posterior"].data_vars))
-    assert not one["posterior"][name].equals(two["posterior"][name])
-    assert one["posterior"][name].equals(again["posterior"][name])
+    assert set(first.children) == GROUPS
+    name = next(iter(first["posterior"].data_vars))
+    assert not first["posterior"][name].equals(second["posterior"][name])
+    assert first["posterior"][name].equals(again["posterior"][name])
 
 
 @by_kind
@@ -341,18 +341,18 @@ def test_a_trace_is_evaluated_as_pytensor_evaluates_it(model, examples):
         point = built.initial_point()
         moved = [np.asarray(point[v.name] + rng.normal(0.0, 0.5, np.shape(point[v.name])))
                  for v in values]  # fmt: skip
-        for name, found, expected in zip(traced, ours(*moved), reference(*moved), strict=True):
-            assert found.dtype == expected.dtype
-            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14, err_msg=str(name))
+        for name, actual, expected in zip(traced, ours(*moved), reference(*moved), strict=True):
+            assert actual.dtype == expected.dtype
+            np.testing.assert_allclose(actual, expected, rtol=1e-10, atol=1e-14, err_msg=str(name))
 
 
 @by_model
 def test_other_kinds_are_refused(model, examples):
     for kind in set(examples) - set(model.kinds):
         for use in (model.module.build, model.module.fit):
-            found = f"{model.name}; found '{kind}'|'gaussian'; found {kind} labels"
-            found += "|found votes on pairs" * (kind == "pair")
-            with pytest.raises(dx.AnnotationError, match=found):
+            result = f"{model.name}; found '{kind}'|'gaussian'; found {kind} labels"
+            result += "|found votes on pairs" * (kind == "pair")
+            with pytest.raises(dx.AnnotationError, match=result):
                 use(examples[kind])
 
 

@@ -27,8 +27,10 @@ def study(n=40, seed=3, n_labels=5, readers=3):
         lists = []
         for _ in range(readers):
             order = rng.choice(n_labels, 3, replace=False, p=theta / theta.sum())
-            one, two, three = (labels[k] for k in order)
-            lists.append([[[one], [two, three]], [[one, two]], [[one]]][rng.integers(3)])
+            first, second, third = (labels[k] for k in order)
+            lists.append(
+                [[[first], [second, third]], [[first, second]], [[first]]][rng.integers(3)]
+            )
         rankings[f"i{item}"] = lists
         said.append(labels[int(theta.argmax())])
     frame = {"item": list(rankings), "system": ["s"] * n, "label": said}
@@ -88,8 +90,8 @@ def test_few_labels_are_all_candidates_of_every_item(alone):
 def test_of_many_labels_what_a_system_says_is_a_candidate(many, of_many):
     _, pred = many
     theta = of_many[0]["posterior"]["plausibility"]
-    said = pred["label"].values[pred["label_code"].sel(system="s").values[:, 0]]
-    for item, label in zip(pred["item"].values, said, strict=True):
+    labels = pred["label"].values[pred["label_code"].sel(system="s").values[:, 0]]
+    for item, label in zip(pred["item"].values, labels, strict=True):
         one = theta.sel(item=item)
         assert label in one["candidate_label"].values[one["candidate_size"].values == 1]
     assert int(theta["candidate_size"].sum("candidate").min()) == 40
@@ -100,9 +102,9 @@ def test_of_many_labels_what_a_system_says_is_a_candidate(many, of_many):
 @pytest.mark.long
 def test_every_ranking_counts_once_whatever_the_reliability(few):
     ann, pred = few
-    one, two = (fit(ann, predictions=pred, reliability=r)["posterior"] for r in (1.0, 4.0))
-    np.testing.assert_array_equal(one["concentration"], two["concentration"])
-    sharper = [plausibility_of(fit).max("candidate").mean() for fit in (one, two)]
+    first, second = (fit(ann, predictions=pred, reliability=r)["posterior"] for r in (1.0, 4.0))
+    np.testing.assert_array_equal(first["concentration"], second["concentration"])
+    sharper = [plausibility_of(fit).max("candidate").mean() for fit in (first, second)]
     assert float(sharper[1]) > float(sharper[0])
 
 
@@ -198,8 +200,8 @@ def test_draws_of_pymc_are_named_by_what_the_model_was_built_with(many):
 @pytest.mark.long
 def test_a_finished_fit_without_a_seed_is_read_again(few, tmp_path):
     options = {"checkpoint": tmp_path / "fit.zarr", "random_seed": None, "draws": 10, "tune": 10}
-    one, two = (fit(few[0], **options)["posterior"]["plausibility"] for _ in range(2))
-    np.testing.assert_array_equal(one, two)
+    first, second = (fit(few[0], **options)["posterior"]["plausibility"] for _ in range(2))
+    np.testing.assert_array_equal(first, second)
 
 
 def test_a_word_that_is_none_is_refused_with_those_there_are(few):
@@ -216,9 +218,9 @@ def test_few_items_move_with_their_prior(few):
     With 10 sweeps held at each draw the correlation of the two was -.45; with one, -.22.
     """
     one = dx.from_rankings({"x": [[["a"], ["b"], ["c"]], [["b"], ["a"], ["d"]]]}, labels="abcdef")
-    found = fit(one, draws=2000, tune=500)["posterior"]
-    first = np.log(found["concentration"]).to_numpy().ravel()
-    second = found["plausibility"][..., 0, :2].sum("candidate").to_numpy().ravel()
+    fitted = fit(one, draws=2000, tune=500)["posterior"]
+    first = np.log(fitted["concentration"]).to_numpy().ravel()
+    second = fitted["plausibility"][..., 0, :2].sum("candidate").to_numpy().ravel()
     assert np.corrcoef(first, second)[0, 1] < -0.25
 
 
@@ -228,7 +230,7 @@ def test_draws_go_with_the_gradient_of_the_model_that_build_writes(given):
     """Of ten readers, who name all labels: no strength is next to nothing."""
     ann, pred = study(12, readers=10)
     options = {"predictions": pred} if given == "predictions" else {}
-    found = fit(ann, draws=900, **options)
+    fitted = fit(ann, draws=900, **options)
     rng = np.random.default_rng(1)
 
     def strengths(values):
@@ -240,7 +242,7 @@ def test_draws_go_with_the_gradient_of_the_model_that_build_writes(given):
     for other in (False, True):
         swapped = ann if not other else study(12, seed=4, readers=10)[0]
         model = plackett_luce.build(swapped, **options)
-        assert bool(disagreements(model, points=points_of(found, model, strengths))) == other
+        assert bool(disagreements(model, points=points_of(fitted, model, strengths))) == other
 
 
 @pytest.mark.slow
@@ -248,15 +250,15 @@ def test_draws_go_with_the_gradient_of_the_model_that_build_writes(given):
 def test_nuts_on_the_same_model_agrees():
     """Of ten readers: with three the concentration hardly moves in NUTS (10 effective of 1,400)."""
     ann, pred = study(12, readers=10)
-    one, two = (
+    first, second = (
         fit(ann, predictions=pred, sampler=how, draws=n, tune=n)["posterior"]
         for how, n in (("gibbs", 2000), ("nuts", 700))
     )
     for name in ("concentration", "label_weight", "prediction_weight"):
-        a, b = (np.log(x[name]) if name == "concentration" else x[name] for x in (one, two))
+        a, b = (np.log(x[name]) if name == "concentration" else x[name] for x in (first, second))
         assert abs(a.mean(SAMPLE) - b.mean(SAMPLE)).max() < 0.15, name
         assert abs(a.std(SAMPLE) - b.std(SAMPLE)).max() < 0.12, name
-    theta = [x["plausibility"].mean(SAMPLE) for x in (one, two)]
+    theta = [x["plausibility"].mean(SAMPLE) for x in (first, second)]
     assert abs(theta[0] - theta[1]).max() < 0.03
 
 

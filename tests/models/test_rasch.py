@@ -54,11 +54,11 @@ def test_posterior_is_what_integration_over_the_prior_gives(case):
         for k in range(4)
     ]
     known = None if truth is None else {i: z for i, z in enumerate(truth) if z >= 0}
-    found = fit(
+    fitted = fit(
         ann, truth=known, confidence=confidence, guessing=guessing, draws=8000, chains=2,
         random_seed=1, progressbar=False,
     )["posterior"]  # fmt: skip
-    rasch_reference.compare(found, runs)
+    rasch_reference.compare(fitted, runs)
 
 
 @slow
@@ -118,13 +118,13 @@ def test_draws_under_another_prior_do_not():
 @pytest.mark.long
 def test_abilities_and_difficulties_are_recovered_where_the_truth_is_known():
     ann, truth, ability, difficulty = study(400, 12, 2, seed=1)
-    found = fit(
+    fitted = fit(
         ann, truth=dict(enumerate(truth.tolist())), draws=1000, random_seed=1, progressbar=False
     )["posterior"]  # fmt: skip
     for name, true in (("ability", ability), ("difficulty", difficulty)):
-        low, high = found[name].quantile([0.05, 0.95], ("chain", "draw")).to_numpy()
+        low, high = fitted[name].quantile([0.05, 0.95], ("chain", "draw")).to_numpy()
         assert ((low < true) & (true < high)).mean() > 0.8
-    assert np.corrcoef(found["ability"].mean(("chain", "draw")), ability)[0, 1] > 0.95
+    assert np.corrcoef(fitted["ability"].mean(("chain", "draw")), ability)[0, 1] > 0.95
 
 
 @pytest.mark.unit(0, long=1)
@@ -133,12 +133,12 @@ def test_abilities_and_difficulties_are_recovered_where_the_truth_is_known():
 @pytest.mark.parametrize("guessing", [True, False])
 def test_without_the_truth_it_is_found_with_the_abilities(guessing):
     ann, truth, ability, _ = study(400, 12, 2, seed=1, guessing=guessing)
-    found = fit(
+    fitted = fit(
         ann, draws=500, chains=2, guessing=guessing, random_seed=1, progressbar=False
     )["posterior"]  # fmt: skip
-    right = found["truth"].mean(("chain", "draw")).argmax("label").to_numpy() == truth
+    right = fitted["truth"].mean(("chain", "draw")).argmax("label").to_numpy() == truth
     assert right.mean() > 0.85
-    low, high = found["ability"].quantile([0.05, 0.95], ("chain", "draw")).to_numpy()
+    low, high = fitted["ability"].quantile([0.05, 0.95], ("chain", "draw")).to_numpy()
     assert ((low < ability) & (ability < high)).mean() > 0.5  # of one mean: all miss together
 
 
@@ -148,14 +148,14 @@ def test_confidence_says_more_of_the_truth():
     ann, truth, *_ = study(400, 4, 2, seed=2)
     right = {}
     for confidence in (False, True):
-        found = fit(
+        fitted = fit(
             ann, confidence=confidence, draws=500, chains=2, random_seed=1, progressbar=False,
             keep_items=False,
         )  # fmt: skip
-        mean = found["constant_data"]["truth_mean"].to_numpy()
+        mean = fitted["constant_data"]["truth_mean"].to_numpy()
         right[confidence] = np.log(mean[np.arange(len(truth)), truth]).mean()
     assert right[True] > right[False] + 0.02
-    posterior = found["posterior"]
+    posterior = fitted["posterior"]
     np.testing.assert_allclose(
         posterior["confidence_if_right"].mean(("chain", "draw")), [0.2, 0.3, 0.5], atol=0.05
     )
@@ -184,11 +184,11 @@ def test_warns_if_annotators_hesitate_together():
 @pytest.mark.parametrize("guessing", [True, False])
 def test_log_likelihood_and_new_labels(guessing):
     ann, *_ = study(60, 5, 3, seed=4)
-    found = fit(
+    fitted = fit(
         ann, draws=200, chains=2, random_seed=1, progressbar=False, log_likelihood=True,
         posterior_predictive=True, guessing=guessing,
     )  # fmt: skip
-    posterior = found["posterior"].isel(chain=1, draw=7)
+    posterior = fitted["posterior"].isel(chain=1, draw=7)
     codes = {dim: ann[f"{dim}_code"].to_numpy() for dim in ("item", "annotator", "label")}
     accuracy = posterior["accuracy"].to_numpy()[codes["annotator"], codes["item"]]
     table = np.log(posterior["prevalence"].to_numpy())[None].repeat(60, axis=0)
@@ -197,9 +197,9 @@ def test_log_likelihood_and_new_labels(guessing):
         np.add.at(table[:, z], codes["item"], np.log(each))
     expected = special.logsumexp(table, axis=1)
     np.testing.assert_allclose(
-        found["sample_stats"]["log_likelihood"].isel(chain=1, draw=7), expected.sum(), rtol=1e-9
+        fitted["sample_stats"]["log_likelihood"].isel(chain=1, draw=7), expected.sum(), rtol=1e-9
     )
-    again = found["posterior_predictive"]["label_code"]
+    again = fitted["posterior_predictive"]["label_code"]
     assert again.dims == ("chain", "draw", "annotation")
     share = (again == ann["label_code"]).mean()
     assert 0.4 < share < 0.9
@@ -211,12 +211,12 @@ def test_log_likelihood_and_new_labels(guessing):
 @pytest.mark.parametrize("known", [0, 30])
 def test_log_likelihood_has_difficulties_summed_out(guessing, known):
     ann, truth, *_ = study(30, 40, 3, seed=4)
-    found = fit(
+    fitted = fit(
         ann, draws=20, chains=1, random_seed=1, progressbar=False, log_likelihood=True,
         guessing=guessing, confidence=True, truth=dict(enumerate(truth[:known].tolist())),
     )  # fmt: skip
-    posterior = found["posterior"].isel(chain=0, draw=7)
-    given = found["log_likelihood"]["labels"].isel(chain=0, draw=7)
+    posterior = fitted["posterior"].isel(chain=0, draw=7)
+    given = fitted["log_likelihood"]["labels"].isel(chain=0, draw=7)
     guess = 1 / 2 if guessing else 0.0
     level = np.unique(ann["confidence"].to_numpy(), return_inverse=True)[1]
     if_right, if_wrong = posterior["confidence_if_right"], posterior["confidence_if_wrong"]
@@ -252,12 +252,12 @@ def test_an_item_that_all_are_wrong_about_is_summed_out_as_well(guessing):
     rng = np.random.default_rng(1)
     right = rng.random((900, 60)) < special.expit(2.5)
     right[0] = False
-    found = fit(
+    fitted = fit(
         dx.from_matrix(right.astype(int).tolist()), truth=dict.fromkeys(range(900), 1), draws=2,
         tune=100, chains=1, random_seed=1, progressbar=False, log_likelihood=True,
         guessing=guessing, keep_items=False,
     )  # fmt: skip
-    posterior = found["posterior"].isel(chain=0, draw=1)
+    posterior = fitted["posterior"].isel(chain=0, draw=1)
     sd, share = float(posterior["difficulty_spread"]), float(posterior["prevalence"][1])
     b = np.linspace(-60 * sd, 60 * sd, 40_001)
     odds = np.exp(posterior["ability"].to_numpy() - b[:, None]) + guessing
@@ -267,7 +267,7 @@ def test_an_item_that_all_are_wrong_about_is_summed_out_as_well(guessing):
         if i == 0:
             assert b[density.argmax()] > 7 * sd
         expected = special.logsumexp(density) + np.log((b[1] - b[0]) * share)
-        given = found["log_likelihood"]["labels"].isel(chain=0, draw=1)[i]
+        given = fitted["log_likelihood"]["labels"].isel(chain=0, draw=1)[i]
         assert given.item() == pytest.approx(expected, abs=1e-6)
 
 
@@ -295,9 +295,9 @@ def test_an_item_that_all_are_wrong_about_is_summed_out_as_well(guessing):
 )
 def test_refuses_what_makes_no_sense(options, message):
     ann, *_ = study(30, 4, 2, seed=1)
-    with pytest.raises(dx.ArgumentError) as found:
+    with pytest.raises(dx.ArgumentError) as result:
         fit(ann, **{"draws": 10, "tune": 0, "chains": 1, "progressbar": False, **options})
-    assert message in str(found.value)
+    assert message in str(result.value)
 
 
 def test_refuses_annotations_it_cannot_use():
@@ -329,13 +329,13 @@ def test_readers_accuracies_are_recovered(shared, name, group):
     table = readers(shared, name).query("group == @group")
     ann = dx.annotations(table[["item", "annotator", "label"]], kind="nominal")
     gold = table.groupby("item")["truth"].first()
-    found = fit(ann, truth=gold, draws=500, random_seed=1, progressbar=False)["posterior"]
+    fitted = fit(ann, truth=gold, draws=500, random_seed=1, progressbar=False)["posterior"]
     share = (table["label"] == table["truth"]).groupby(table["annotator"]).mean()
-    accuracy = found["accuracy"].mean("item")
+    accuracy = fitted["accuracy"].mean("item")
     low, high = accuracy.quantile([0.05, 0.95], ("chain", "draw")).to_numpy()
     given = share[accuracy["annotator"].to_numpy()].to_numpy()
     assert ((low < given) & (given < high)).all()
-    ability = found["ability"].mean(("chain", "draw"))
+    ability = fitted["ability"].mean(("chain", "draw"))
     assert np.corrcoef(ability, special.logit(given))[0, 1] > 0.97
 
 
@@ -345,7 +345,7 @@ def test_without_the_truth_guessing_keeps_accuracies_where_they_are(shared):
     table = readers(shared, "vandyke").query("group == 2")
     ann = dx.annotations(table[["item", "annotator", "label"]], kind="nominal")
     share = (table["label"] == table["truth"]).groupby(table["annotator"]).mean()
-    found = fit(ann, draws=500, random_seed=1, progressbar=False)["posterior"]
-    mean = found["accuracy"].mean(("chain", "draw", "item")).to_series()
+    fitted = fit(ann, draws=500, random_seed=1, progressbar=False)["posterior"]
+    mean = fitted["accuracy"].mean(("chain", "draw", "item")).to_series()
     assert (mean - share[mean.index]).abs().mean() < 0.05
-    assert found.attrs["r_hat_max"] < 1.1
+    assert fitted.attrs["r_hat_max"] < 1.1

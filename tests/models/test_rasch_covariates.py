@@ -74,12 +74,12 @@ def test_posterior_is_what_integration_over_the_prior_gives(n_labels, truth, gue
         )
         for k in range(4)
     ]  # fmt: skip
-    found = rasch.fit(
+    fitted = rasch.fit(
         ann, truth=None if truth is None else {i: z for i, z in enumerate(truth) if z >= 0},
         guessing=guessing, formula="~ words * age", items={"item": range(4), "words": words},
         annotators={"annotator": range(3), "age": age}, draws=8000, chains=2, **QUIET,
     )  # fmt: skip
-    rasch_reference.compare(found["posterior"], runs)
+    rasch_reference.compare(fitted["posterior"], runs)
 
 
 @pytest.mark.slow
@@ -204,10 +204,12 @@ def test_new_labels_are_as_often_right_as_accuracies_say(n_known, more):
     right = post["accuracy"].to_numpy()[:, :, ann["annotator_code"].to_numpy(), at][..., None]
     true = post["truth"].to_numpy()[:, :, at]
     expected = true * right + (1 - true) * (1 - right) / 2
-    found = fit.posterior_predictive["label_code"].to_numpy()[..., None] == np.arange(3)
+    actual = fit.posterior_predictive["label_code"].to_numpy()[..., None] == np.arange(3)
     # By label: labels of one item are not independent, draws are.
-    error = (found - expected).mean(axis=(0, 1)) / np.sqrt((expected * (1 - expected)).mean((0, 1)))
-    assert np.abs(error).max() * np.sqrt(found.shape[0] * found.shape[1]) < 4.5
+    error = (actual - expected).mean(axis=(0, 1)) / np.sqrt(
+        (expected * (1 - expected)).mean((0, 1))
+    )
+    assert np.abs(error).max() * np.sqrt(actual.shape[0] * actual.shape[1]) < 4.5
 
 
 @pytest.mark.slow
@@ -246,11 +248,11 @@ def test_the_unit_of_a_covariate_is_that_of_its_coefficient():
     ann, known, truth = study()
     known["formula"] = "~ words + age"
     tens = known | {"annotators": known["annotators"].assign(age=lambda x: 40 + 10 * x["age"])}
-    one, two = (quick(ann, truth=truth, **table) for table in (known, tens))
+    first, second = (quick(ann, truth=truth, **table) for table in (known, tens))
     for name, times in (("words", 1), ("age", 10)):
-        draws = [fit.posterior["coefficient"].sel(term=name) for fit in (one, two)]
+        draws = [fit.posterior["coefficient"].sel(term=name) for fit in (first, second)]
         np.testing.assert_allclose(draws[0], times * draws[1], rtol=1e-6)
-    shift = two.constant_data["covariate_mean"] - 10 * one.constant_data["covariate_mean"]
+    shift = second.constant_data["covariate_mean"] - 10 * first.constant_data["covariate_mean"]
     assert float(shift.sel(term="age")) == pytest.approx(40.0)
 
 

@@ -33,16 +33,16 @@ def assert_same(one, two):
 @by_model
 def test_one_thread_and_several_draw_the_same(model, examples, monkeypatch):
     ann = examples[model.kinds[-1]]
-    found = []
+    result = []
     before = numba.get_num_threads()
     try:
         for threads in (1, 7):
             monkeypatch.setattr(os, "cpu_count", lambda threads=threads: threads)
             numba.set_num_threads(min(threads, before))
-            found.append(fit(model, ann))
+            result.append(fit(model, ann))
     finally:
         numba.set_num_threads(before)
-    assert_same(*found)
+    assert_same(*result)
 
 
 @by_model
@@ -63,7 +63,7 @@ def test_annotations_in_chunks_and_in_one_draw_the_same(model, examples):
 def test_one_process_and_two_draw_the_same_through_pymc(name, options, examples, monkeypatch):
     """Of one processor, PyMC would take none."""
     model = dx.models.get(name)
-    found, used = [], []
+    result, used = [], []
     real = pm.sample
 
     def sample(**settings):
@@ -73,6 +73,6 @@ def test_one_process_and_two_draw_the_same_through_pymc(name, options, examples,
     monkeypatch.setattr(pm, "sample", sample)
     for processors in (1, 4):
         monkeypatch.setattr(os, "cpu_count", lambda processors=processors: processors)
-        found.append(fit(model, examples[model.kinds[-1]], chains=2, **options))
+        result.append(fit(model, examples[model.kinds[-1]], chains=2, **options))
     assert used == [1, 2]
-    assert_same(*found)
+    assert_same(*result)

@@ -14,13 +14,13 @@ def test_a_system_that_is_no_evidence_does_not_move_what_is_learned_from_annotat
     """Whatever it says, annotators, prevalence and truth have the same posterior."""
     lone = symmetric(TWO)
     judged = symmetric(TWO, TWO_SYSTEMS, evidence="annotators")
-    one, two = (case.fit(draws=4000, tune=300) for case in (lone, judged))
+    first, second = (case.fit(draws=4000, tune=300) for case in (lone, judged))
     for name in ("annotator_accuracy", "prevalence", "truth"):
-        gap = one["posterior"][name].mean(("chain", "draw"))
-        gap = gap - two["posterior"][name].mean(("chain", "draw"))
+        gap = first["posterior"][name].mean(("chain", "draw"))
+        gap = gap - second["posterior"][name].mean(("chain", "draw"))
         assert abs(gap).max() < 0.015, name
     moved = symmetric(TWO, TWO_SYSTEMS).fit(draws=4000, tune=300)["posterior"]["truth"]
-    gap = one["posterior"]["truth"].mean(("chain", "draw")) - moved.mean(("chain", "draw"))
+    gap = first["posterior"]["truth"].mean(("chain", "draw")) - moved.mean(("chain", "draw"))
     assert abs(gap).max() > 0.05
 
 

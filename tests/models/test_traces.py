@@ -140,12 +140,12 @@ def test_truth_of_new_items_by_set_data():
     who, said = [[0, 0, 0], [0, -1, -1]], [[0, 0, 1], [1, -1, -1]]
     with model:
         pm.set_data({"respondent_code": who, "label_code": said}, coords={"item": ["new", "other"]})
-        found = pm.sample_posterior_predictive(trace, var_names=["truth"], progressbar=False)
+        result = pm.sample_posterior_predictive(trace, var_names=["truth"], progressbar=False)
     post = trace["posterior"].to_dataset()
     right, share = post["annotator_accuracy"], post["prevalence"].transpose("label", ...)
     a, b = share[0] * right**2 * (1 - right), share[1] * (1 - right) ** 2 * right
     c, d = share[0] * (1 - right), share[1] * right
-    truth = found["posterior_predictive"]["truth"]
+    truth = result["posterior_predictive"]["truth"]
     np.testing.assert_allclose(truth.sel(item="new")[..., 0], a / (a + b))
     np.testing.assert_allclose(truth.sel(item="other")[..., 1], d / (c + d))
     with model, pytest.raises(Exception, match="must be codes below the numbers of respondents"):
@@ -230,12 +230,12 @@ def test_truth_of_new_items_of_unknown_difficulty():
         step = pm.sampling.mcmc.assign_step_methods(model)[1]
         (made,) = (each(moved) for each, moved in step.items())
         pm.set_data(NEW, coords={"item": ["new", "other"]})
-        found = pm.sample_posterior_predictive(
+        result = pm.sample_posterior_predictive(
             trace, sample_vars=DRAWN, random_seed=1, progressbar=False
         )["posterior_predictive"].to_dataset()
         with pytest.raises(dx.ArgumentError, match=r"Make a new step after pymc\.set_data"):
             made.step(model.initial_point())
-        drawn = repeated.drop_dims("item").assign(difficulty=found["difficulty"])
+        drawn = repeated.drop_dims("item").assign(difficulty=result["difficulty"])
         likely = pm.compute_log_likelihood(
             xr.DataTree.from_dict({"posterior": drawn}), extend_inferencedata=False,
             progressbar=False,
@@ -243,13 +243,13 @@ def test_truth_of_new_items_of_unknown_difficulty():
     at = one.squeeze()
     difficulty = np.linspace(-8, 8, 4001) * float(at["difficulty_spread"])
     prior = stats.norm.pdf(difficulty, 0, float(at["difficulty_spread"]))
-    who, said = (np.array(NEW[name]) for name in NEW)
+    who, labels = (np.array(NEW[name]) for name in NEW)
     for i, item in enumerate(("new", "other")):
-        given = found.sel(item=item).squeeze()
+        given = result.sel(item=item).squeeze()
         both = []
         for z in range(2):
             chance, at_draws = float(at["prevalence"][z]), float(at["prevalence"][z])
-            for j, y in zip(who[i], said[i], strict=True):
+            for j, y in zip(who[i], labels[i], strict=True):
                 if j >= 0:
                     odds = np.exp(float(at["ability"][j]) - difficulty) + 1
                     chance = chance * np.where(y == z, odds, 1) / (1 + odds)
@@ -258,7 +258,7 @@ def test_truth_of_new_items_of_unknown_difficulty():
             both.append((at_draws, (chance * prior).sum()))
         np.testing.assert_allclose(given["truth"][:, 0], both[0][0] / (both[0][0] + both[1][0]))
         weight = np.exp(likely.sel(item=item))
-        share = float((found["truth"].sel(item=item, label=0) * weight).sum() / weight.sum())
+        share = float((result["truth"].sel(item=item, label=0) * weight).sum() / weight.sum())
         assert share == pytest.approx(both[0][1] / (both[0][1] + both[1][1]), abs=0.015)
 
 
@@ -390,22 +390,22 @@ def test_assumptions_are_checked_with_the_predictive_draws_of_a_trace(name, sett
         pm.sample_posterior_predictive(
             trace, extend_inferencedata=True, random_seed=1, progressbar=False
         )
-    found, expected = dx.check_assumptions(trace), dx.check_assumptions(fit)
+    actual, expected = dx.check_assumptions(trace), dx.check_assumptions(fit)
     same = ["item_agreement", "system_unanimity"]  # the others are relative to replicates
-    missing = found["observed"].isnull()
+    missing = actual["observed"].isnull()
     missing = missing.sel(check=["label_use", "annotator_agreement"])
     assert missing.all() or not missing.any()
     is_one = name == "symmetric_confusion" and settings.get("accuracy") is None
     is_one = is_one and settings != UNEQUAL
     assert bool(missing.all()) == (is_one or settings.get("pooling") == "complete")
     if missing.all():
-        assert "does not say who" in str(found["sentence"].sel(check="repeats").item())
+        assert "does not say who" in str(actual["sentence"].sel(check="repeats").item())
     np.testing.assert_allclose(
-        found["observed"].sel(check=same), expected["observed"].sel(check=same)
+        actual["observed"].sel(check=same), expected["observed"].sel(check=same)
     )
-    np.testing.assert_allclose(found["in_place"], expected["in_place"])
-    said = {key: value for key, value in found.attrs.items() if key.startswith("hyper_")}
-    assert said.items() <= fit.attrs.items()
+    np.testing.assert_allclose(actual["in_place"], expected["in_place"])
+    labels = {key: value for key, value in actual.attrs.items() if key.startswith("hyper_")}
+    assert labels.items() <= fit.attrs.items()
     laid = as_fit(trace)["posterior_predictive"]
     first = trace["posterior_predictive"]["labels"].transpose("item", "place", ...)
     np.testing.assert_array_equal(laid["label_code"][..., 3], first[0, 3])
@@ -474,8 +474,8 @@ def test_unequal_errors_of_one_accuracy_name_who_gave_which_label(n_labels, know
     names = laid["constant_data"]["annotator"].to_numpy().tolist()
     if n_labels == 3:
         assert names == ann["annotator"].to_numpy().astype(str).tolist()
-        one, other = (dx.agreement_check(trace, *given)["observed"] for given in ([], [ann]))
-        assert one.equals(other)
+        first, second = (dx.agreement_check(trace, *given)["observed"] for given in ([], [ann]))
+        assert first.equals(second)
     else:
         assert names == ["number 1", "number 2", "number 3", "number 4"]
 
@@ -535,9 +535,9 @@ def test_rates_of_one_accuracy_are_known_if_errors_are_equally_frequent(errors):
         ann.assign_attrs(kind="ordinal"), errors=errors
     ))  # fmt: skip
     if errors == "equal":
-        found = dx.annotator_roc(trace, positive="A")["false_positive_rate"]
+        actual = dx.annotator_roc(trace, positive="A")["false_positive_rate"]
         expected = (1 - trace["posterior"]["annotator_accuracy"]) / 2
-        np.testing.assert_allclose(np.squeeze(found), expected)
+        np.testing.assert_allclose(np.squeeze(actual), expected)
     else:
         with pytest.raises(dx.ArgumentError, match="equally frequent errors"):
             dx.annotator_roc(trace, positive="A")
@@ -586,20 +586,24 @@ def test_agreement_and_rows_are_checked_with_a_trace(name):
     fit = getattr(dx.models, name).fit(
         ann, **settings, draws=300, posterior_predictive=True, random_seed=1, progressbar=False
     )
-    found, expected = dx.agreement_check(trace), dx.agreement_check(fit)
-    assert found["statistic"].values.tolist() == expected["statistic"].values.tolist()
-    np.testing.assert_allclose(found["observed"], expected["observed"])
+    actual, expected = dx.agreement_check(trace), dx.agreement_check(fit)
+    assert actual["statistic"].values.tolist() == expected["statistic"].values.tolist()
+    np.testing.assert_allclose(actual["observed"], expected["observed"])
     sd = expected["replicated"].std(("chain", "draw"))
-    gap = (found["replicated"] - expected["replicated"].mean(("chain", "draw"))).mean(
+    gap = (actual["replicated"] - expected["replicated"].mean(("chain", "draw"))).mean(
         ("chain", "draw")
     )
     assert (abs(gap) < 1.5 * sd).all()  # of 60 draws that depend on each other
     if not name.startswith("cross"):
         return
-    one, two = dx.label_check(trace), dx.label_check(fit)
-    np.testing.assert_allclose(np.sort(one["observed"], axis=0), np.sort(two["observed"], axis=0))
-    one, two = (np.sort(dx.residual_check(x)["observed"], axis=0).ravel() for x in (trace, fit))
-    assert np.corrcoef(one, two)[0, 1] > 0.97  # from the means of replicates
+    first, second = dx.label_check(trace), dx.label_check(fit)
+    np.testing.assert_allclose(
+        np.sort(first["observed"], axis=0), np.sort(second["observed"], axis=0)
+    )
+    first, second = (
+        np.sort(dx.residual_check(x)["observed"], axis=0).ravel() for x in (trace, fit)
+    )
+    assert np.corrcoef(first, second)[0, 1] > 0.97  # from the means of replicates
 
 
 def test_a_pilot_may_be_a_trace_of_two_pools():
@@ -626,14 +630,14 @@ def test_labels_of_new_items_by_set_data():
     with model:
         model.set_dim("item", 2, coord_values=["p", "q"])
         pm.set_data({"item_code": [0, 0, 1], "annotator_code": who})
-        found = pm.sample_posterior_predictive(
+        result = pm.sample_posterior_predictive(
             trace, sample_vars=["item_effect", "score"], progressbar=False, random_seed=1
         )["posterior_predictive"]
-    assert found["item"].values.tolist() == ["p", "q"]
+    assert result["item"].values.tolist() == ["p", "q"]
     post = trace["posterior"].to_dataset()
-    effect = found["item_effect"].to_numpy()
+    effect = result["item_effect"].to_numpy()
     people = post["annotator_effect"].to_numpy()[..., who] + post["mu"].to_numpy()[..., None]
-    rest = found["score"].to_numpy() - effect[..., [0, 0, 1]] - people
+    rest = result["score"].to_numpy() - effect[..., [0, 0, 1]] - people
     for values, sd in ((effect, post["sigma_item"]), (rest, post["sigma"])):
         scaled = values / sd.to_numpy()[..., None]
         assert stats.kstest(scaled[..., 0].ravel(), "norm").pvalue > 1e-3
@@ -671,12 +675,12 @@ def test_priors_of_a_fit_can_be_scaled_by_arviz(name):
     fit = module.fit(
         ann, draws=250, chains=2, random_seed=1, progressbar=False, log_likelihood=True
     )
-    found = fit["log_prior"].to_dataset()
+    actual = fit["log_prior"].to_dataset()
     by_pymc = pm.stats.compute_log_prior(
         fit, var_names=top, model=module.build(ann), progressbar=False, extend_inferencedata=False
     )  # fmt: skip
     for one in top:
-        np.testing.assert_allclose(found[one], by_pymc[one], rtol=1e-12)
+        np.testing.assert_allclose(actual[one], by_pymc[one], rtol=1e-12)
     if name == "rasch":  # its card's priors
         drawn = fit["posterior"]["difficulty_spread"].to_numpy()
         expected = stats.halfnorm.logpdf(drawn, scale=1.5)
@@ -697,13 +701,13 @@ def test_priors_of_parameters_with_another_name_in_the_posterior():
         25, 6, 4, family="ordinal", random_seed=1, **pools
     ).annotations
     fit = dx.models.cross_replication.fit(ann, family="ordinal", correlation_prior=4.0, **SHORT)
-    found, drawn = fit["log_prior"], fit["posterior"]
+    result, drawn = fit["log_prior"], fit["posterior"]
     r = drawn["correlation"].sel(pool="old", pool_="new").to_numpy()
-    apart = found["correlation_cholesky"].to_numpy() - 3.0 * np.log(1.0 - r**2)  # eta - 1
+    apart = result["correlation_cholesky"].to_numpy() - 3.0 * np.log(1.0 - r**2)  # eta - 1
     np.testing.assert_allclose(apart, apart[0, 0], rtol=1e-9)
     gap = np.diff(drawn["cutpoint"].to_numpy(), axis=-1)
-    np.testing.assert_allclose(found["gap"], stats.expon.logpdf(gap), rtol=1e-8)  # the card's
-    assert "left_out" not in found.attrs
+    np.testing.assert_allclose(result["gap"], stats.expon.logpdf(gap), rtol=1e-8)  # the card's
+    assert "left_out" not in result.attrs
     assert az.psense_summary(fit, var_names=["mu"])["prior"].notna().all()
 
 
@@ -772,9 +776,9 @@ def test_arviz_takes_a_trace_and_what_pymc_adds_to_it(name):
             "dirichlet": dx.annotation_certainty,
             "normal_scores": lambda tree: dx.event_plausibility(tree, threshold=0.2),
         }[name]
-        found = metric(trace)
-        found = found if isinstance(found, xr.DataArray) else found.to_array()
-        assert np.isfinite(found).all()
+        result = metric(trace)
+        result = result if isinstance(result, xr.DataArray) else result.to_array()
+        assert np.isfinite(result).all()
     elif top:
         assert list(az.psense_summary(trace, var_names=top).index) == top
     loo = az.loo(trace, pointwise=True)

@@ -61,9 +61,9 @@ def test_names_and_dims(name, complete, study):
     np.testing.assert_array_equal(fit["observed_data"]["label_code"], ann["label_code"])
     for code in ("item_code", "annotator_code"):
         np.testing.assert_array_equal(fit["constant_data"][code], ann[code])
-    said = fit["observed_data"]["system_label_code"]
-    assert said.dims == ("item", "system")
-    names = ann["label"].to_numpy()[said.to_numpy()]
+    labels = fit["observed_data"]["system_label_code"]
+    assert labels.dims == ("item", "system")
+    names = ann["label"].to_numpy()[labels.to_numpy()]
     given = study.predictions.sel(item=ann["item"].to_numpy())
     given = given["label"].to_numpy()[given["label_code"].squeeze("position").to_numpy()]
     np.testing.assert_array_equal(names, given)
@@ -99,8 +99,8 @@ def test_labels_drawn_anew_have_the_frequencies_of_the_model(name):
     drawn = fit["posterior_predictive"]
     people = drawn["label_code"].to_numpy()[0]
     codes = case.annotations()
-    voice, item = (codes[f"{dim}_code"].to_numpy() for dim in ("annotator", "item"))
-    columns = [(int(i), int(v), people[:, k]) for k, (i, v) in enumerate(zip(item, voice))]  # noqa: B905
+    statement, item = (codes[f"{dim}_code"].to_numpy() for dim in ("annotator", "item"))
+    columns = [(int(i), int(v), people[:, k]) for k, (i, v) in enumerate(zip(item, statement))]  # noqa: B905
     if case.n_systems:
         systems = drawn["system_label_code"].to_numpy()[0]
         columns += [
@@ -176,11 +176,11 @@ def shuffled(ann, seed=1):
 @pytest.mark.long
 @by_model
 def test_the_order_of_rows_does_not_matter(model, study):
-    one, two = (
+    first, second = (
         model.fit(ann, predictions=study.predictions, **RUN)
         for ann in (study.annotations, shuffled(study.annotations))
     )
-    assert one["posterior"].equals(two["posterior"])
+    assert first["posterior"].equals(second["posterior"])
 
 
 @pytest.mark.long
@@ -193,11 +193,11 @@ def test_names_of_labels_do_not_matter():
         for part in (case.said, case.answers)
     )
     renamed = symmetric(said, answers, 3, errors="unequal")
-    one, two = (c.fit(draws=8000, tune=200)["posterior"] for c in (case, renamed))
+    first, second = (c.fit(draws=8000, tune=200)["posterior"] for c in (case, renamed))
     for name in ("prevalence", "truth"):
-        want = one[name].mean(("chain", "draw")).to_numpy()
-        found = two[name].mean(("chain", "draw")).to_numpy()[..., other]
-        np.testing.assert_allclose(found, want, atol=0.015)
+        want = first[name].mean(("chain", "draw")).to_numpy()
+        actual = second[name].mean(("chain", "draw")).to_numpy()[..., other]
+        np.testing.assert_allclose(actual, want, atol=0.015)
 
 
 @by_model

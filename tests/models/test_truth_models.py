@@ -111,8 +111,8 @@ def test_what_is_said_of_items_follows_from_the_other_parameters(name):
     mean = fit["posterior"]["truth"].mean(("chain", "draw"))
     np.testing.assert_allclose(fit["constant_data"]["truth_mean"], mean)
     whole = truth_reference.log_likelihood(case, points, systems=not case.cut).sum(axis=1)
-    found = fit["sample_stats"]["log_likelihood"].to_numpy().ravel()
-    np.testing.assert_allclose(found, whole, rtol=1e-5)
+    actual = fit["sample_stats"]["log_likelihood"].to_numpy().ravel()
+    np.testing.assert_allclose(actual, whole, rtol=1e-5)
 
 
 @pytest.mark.long

@@ -136,11 +136,11 @@ def test_labels_that_annotators_could_give_are_taken(use):
 
 @pytest.mark.parametrize("fit", FITS)
 def test_items_that_only_one_side_has_are_left_out_if_asked(fit):
-    found = fit(labels(), predictions=answers({1: "x", 9: "y"}), on_missing="drop", **QUIET)
-    codes = found["observed_data"]["system_label_code"]
+    fitted = fit(labels(), predictions=answers({1: "x", 9: "y"}), on_missing="drop", **QUIET)
+    codes = fitted["observed_data"]["system_label_code"]
     assert codes.dims == ("item", "system")
     assert codes.to_numpy().tolist() == [[0], [-1]]
-    assert found["posterior"]["truth"].sizes["item"] == 2
+    assert fitted["posterior"]["truth"].sizes["item"] == 2
 
 
 @pytest.mark.filterwarnings("ignore:In the posterior, annotators:dissensus.errors.DissensusWarning")

@@ -82,8 +82,8 @@ def test_curves_are_the_means_of_each_model(candidates):
     ):
         values = side["metrics"]["top_1_accuracy"].sel(scope="these items")
         means = values.mean(("chain", "draw")).to_numpy().T
-        found = np.array([line.get_ydata() for line in lines_of(ax)])
-        np.testing.assert_allclose(np.sort(found, axis=0), np.sort(means, axis=0))
+        result = np.array([line.get_ydata() for line in lines_of(ax)])
+        np.testing.assert_allclose(np.sort(result, axis=0), np.sort(means, axis=0))
 
 
 def test_only_where_trust_leads_to_the_cross_there_is_a_line_to_it(candidates):

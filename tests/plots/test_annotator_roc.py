@@ -66,11 +66,11 @@ def test_dots_are_posterior_means():
 
 def test_names_near_each_other_do_not_overlap():
     ax = dx.plots.annotator_roc(roc(15, near=1.0)).axes[0]
-    found = boxes(ax)
-    assert len(found) == 15
-    assert not any(one.overlaps(other) for one, other in combinations(found, 2))
+    result = boxes(ax)
+    assert len(result) == 15
+    assert not any(one.overlaps(other) for one, other in combinations(result, 2))
     frame = ax.get_window_extent()
-    assert all(frame.x0 <= box.x0 and box.x1 <= frame.x1 for box in found)
+    assert all(frame.x0 <= box.x0 and box.x1 <= frame.x1 for box in result)
 
 
 def test_a_crowd_has_no_names():

@@ -242,19 +242,19 @@ def made_prior(dim="label", pools=0):
 
 
 def test_bars_are_means_and_marks_are_what_was_observed():
-    found = made_prior()
-    labels, icc = dx.plots.prior_predictive(found).axes
+    result = made_prior()
+    labels, icc = dx.plots.prior_predictive(result).axes
     heights = [bar.get_height() for bar in labels.patches]
-    np.testing.assert_allclose(heights, found["replicated"].mean(SAMPLE))
+    np.testing.assert_allclose(heights, result["replicated"].mean(SAMPLE))
     assert labels.lines[0].get_ydata().tolist() == [0.2, 0.3, 0.5]
     assert [text.get_text() for text in labels.get_xticklabels()] == ["bad", "fair", "good"]
     bounds = np.array([segment[:, 1] for segment in labels.collections[0].get_segments()])
-    np.testing.assert_allclose(bounds.T, found["replicated"].quantile([0.05, 0.95], SAMPLE))
+    np.testing.assert_allclose(bounds.T, result["replicated"].quantile([0.05, 0.95], SAMPLE))
     assert sum(bar.get_height() for bar in icc.patches) == 200
-    assert icc.lines[0].get_xdata()[0] == float(found["icc"].median())
-    low, median, high = found["icc"].quantile([0.05, 0.5, 0.95]).to_numpy()
-    said = f"prior median {share(median)},\n90 % from {share(low)} to {share(high)}"
-    assert icc.get_xlabel().replace("\N{NO-BREAK SPACE}", " ") == said
+    assert icc.lines[0].get_xdata()[0] == float(result["icc"].median())
+    low, median, high = result["icc"].quantile([0.05, 0.5, 0.95]).to_numpy()
+    message = f"prior median {share(median)},\n90 % from {share(low)} to {share(high)}"
+    assert icc.get_xlabel().replace("\N{NO-BREAK SPACE}", " ") == message
 
 
 def test_numbers_are_drawn_as_steps_over_their_bins():

@@ -106,10 +106,13 @@ def test_nothing_wrong_can_be_drawn():
 
 
 def test_the_line_is_that_of_the_draws():
-    found = dx.confidence_difficulty(labels(), TRUTH, draws=300, random_seed=1)
-    ax = dx.plots.confidence_difficulty(found).axes[0]
+    difficulty = dx.confidence_difficulty(labels(), TRUTH, draws=300, random_seed=1)
+    ax = dx.plots.confidence_difficulty(difficulty).axes[0]
     x, y = ax.lines[-1].get_data()
-    lines = found["intercept"].to_numpy()[..., None] + found["slope"].to_numpy()[..., None] * x
+    lines = (
+        difficulty["intercept"].to_numpy()[..., None]
+        + difficulty["slope"].to_numpy()[..., None] * x
+    )
     np.testing.assert_allclose(y, lines.mean(axis=(0, 1)))
     assert ax.get_title(loc="left").startswith("Correlation of ranks")
 
@@ -118,15 +121,15 @@ def test_draws_of_difficulties_have_intervals():
     draws = np.random.default_rng(1).normal(size=(2, 50, 30)) + np.linspace(-2, 2, 30)
     fit = xr.Dataset({"difficulty": ((*SAMPLE, "item"), draws)}, {"item": np.arange(30)})
     fit = fit.assign_coords(chain=range(2), draw=range(50))
-    found = dx.confidence_difficulty(labels(items=30), fit, random_seed=1)
-    ax = dx.plots.confidence_difficulty(found).axes[0]
+    difficulty = dx.confidence_difficulty(labels(items=30), fit, random_seed=1)
+    ax = dx.plots.confidence_difficulty(difficulty).axes[0]
     assert len(ax.collections[0].get_paths()) == 30
     assert ax.get_ylabel() == "difficulty (logits)"
 
 
 def test_no_line_where_confidence_does_not_vary():
     with pytest.warns(dx.DissensusWarning, match="undefined"):
-        found = dx.confidence_difficulty(labels((0.5,)), TRUTH, draws=100, random_seed=1)
-    ax = dx.plots.confidence_difficulty(found).axes[0]
+        difficulty = dx.confidence_difficulty(labels((0.5,)), TRUTH, draws=100, random_seed=1)
+    ax = dx.plots.confidence_difficulty(difficulty).axes[0]
     assert not ax.lines
     assert ax.get_title(loc="left") == ""

@@ -101,12 +101,12 @@ def test_lines_of_reliability_are_at_the_numbers_planned(pooled):
 
 
 def test_one_pool_shows_the_probabilities():
-    found = dx.plan_reliability(
+    result = dx.plan_reliability(
         made.crossed_effects("gaussian", draws=50), (1, 4), width=None, progressbar=False
     )
-    (ax,) = dx.plots.reliability_plan(found).axes
+    (ax,) = dx.plots.reliability_plan(result).axes
     shown = {text.get_text() for text in ax.texts}
-    chance = found["probability_reached"].sel(annotator=4).item()
+    chance = result["probability_reached"].sel(annotator=4).item()
     assert f"{chance:.2f}".removeprefix("0") in shown
 
 

@@ -111,7 +111,9 @@ def test_what_a_function_did_not_return_is_refused(name, dense):
         "confidence_errors",
         "reader_study",
     }:
-        with pytest.raises(ArgumentError, match=f"^source: expected the result of dissensus.{function}"):
+        with pytest.raises(
+            ArgumentError, match=f"^source: expected the result of dissensus.{function}"
+        ):
             plot.function(part.rename({dim: f"other_{dim}" for dim in dims}))
 
 
@@ -247,18 +249,18 @@ def test_arguments_that_a_picture_does_not_have_are_refused_with_its_name():
 @settings(deadline=None, max_examples=50)
 @given(arrays(float, st.integers(0, 12), elements=st.floats(-5, 5)), st.floats(0.01, 1))
 def test_spread_keeps_labels_apart_and_in_order(positions, gap):
-    found = spread(positions, gap)
+    result = spread(positions, gap)
     order = np.argsort(positions, kind="stable")
-    assert (np.diff(found[order]) >= gap - 1e-9).all()
+    assert (np.diff(result[order]) >= gap - 1e-9).all()
     apart = len(positions) < 2 or np.diff(np.sort(positions)).min() >= gap
     if apart:
-        np.testing.assert_allclose(found, positions, atol=1e-9)
+        np.testing.assert_allclose(result, positions, atol=1e-9)
 
 
 def test_spread_stays_inside():
-    found = spread([0.95, 0.97, 1.0], 0.1, 0.0, 1.0)
-    assert found.max() <= 1 + 1e-12
-    assert found.min() >= 0
+    result = spread([0.95, 0.97, 1.0], 0.1, 0.0, 1.0)
+    assert result.max() <= 1 + 1e-12
+    assert result.min() >= 0
 
 
 def test_colours_follow_the_place_of_a_system():

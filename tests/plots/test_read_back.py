@@ -36,15 +36,15 @@ def names_by(values):
 def rows_of(figure):
     """Return the name of each row, its bars, and the places of its marks."""
     (ax,) = figure.axes
-    found = [(text.get_text(), [], {}) for text in ax.get_yticklabels()]
+    result = [(text.get_text(), [], {}) for text in ax.get_yticklabels()]
     for line in ax.lines:
         x, y = (np.asarray(part, dtype=float) for part in line.get_data())
         if len(y) == 1:
-            found[int(y[0])][2][line.get_marker()] = x[0]
+            result[int(y[0])][2][line.get_marker()] = x[0]
         elif y[0] == y[1]:
-            found[int(y[0])][1].append((line.get_linewidth(), *x))
+            result[int(y[0])][1].append((line.get_linewidth(), *x))
     return [(name, [ends for _, *ends in sorted(bars, reverse=True)], marks)
-            for name, bars, marks in found]  # fmt: skip
+            for name, bars, marks in result]  # fmt: skip
 
 
 def accuracies(tree):
@@ -109,9 +109,9 @@ ROWS = {
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_are_at_the_numbers_of_the_draws(tree, name):
     draw, expected = ROWS[name]
-    found, wanted = rows_of(draw(tree)), list(expected(tree))
-    assert [row[0] for row in found] == [row[0] for row in wanted]
-    for (_, bars, marks), (who, numbers, places) in zip(found, wanted, strict=True):
+    actual, wanted = rows_of(draw(tree)), list(expected(tree))
+    assert [row[0] for row in actual] == [row[0] for row in wanted]
+    for (_, bars, marks), (who, numbers, places) in zip(actual, wanted, strict=True):
         np.testing.assert_allclose(bars, numbers, err_msg=who)
         assert marks == {mark: pytest.approx(float(place)) for mark, place in places.items()}
 
@@ -121,9 +121,9 @@ def test_rows_are_at_the_numbers_of_the_draws(tree, name):
 
 def curves_of(ax, n):
     """Return means, bands of both scopes, crosses and stars, by colour."""
-    found = {}
+    result = {}
     for line in ax.lines:
-        own = found.setdefault(line.get_color(), {})
+        own = result.setdefault(line.get_color(), {})
         if len(line.get_xdata()) == n:
             own["mean"] = line.get_ydata()
         elif line.get_marker() in {"x", "*"}:
@@ -134,7 +134,7 @@ def curves_of(ax, n):
         y = one.get_paths()[0].vertices[:, 1]
         colour = tuple(one.get_facecolor()[0][:3])
         paths.setdefault(colour, []).append((one.get_alpha(), y[1 : n + 1], y[n + 2 : -1][::-1]))
-    return [own for own in found.values() if "mean" in own], list(paths.values())
+    return [own for own in result.values() if "mean" in own], list(paths.values())
 
 
 @pytest.mark.parametrize("name", ["reliability", "models"])

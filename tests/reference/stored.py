@@ -72,17 +72,17 @@ def statistics(entry: dict[str, Any]) -> dict[str, tuple[float, float]]:
 
 def draws(posterior: xr.Dataset, entry: dict[str, Any]) -> Any:
     """Return the draws (chain, draw) of a quantity."""
-    found, at = posterior[entry["variable"]], dict(entry["at"])
+    result, at = posterior[entry["variable"]], dict(entry["at"])
     if "candidate" in at:
-        found, label = found.sel(item=at.pop("item")), at.pop("candidate")
-        names = found["candidate_label"].to_numpy().tolist()
+        result, label = result.sel(item=at.pop("item")), at.pop("candidate")
+        names = result["candidate_label"].to_numpy().tolist()
         # What nobody named stands last, without a name of its own.
-        found = found.isel(candidate=names.index(label) if label is not None else _rest(found))
-    return found.sel(at).transpose("chain", "draw").to_numpy()
+        result = result.isel(candidate=names.index(label) if label is not None else _rest(result))
+    return result.sel(at).transpose("chain", "draw").to_numpy()
 
 
-def _rest(found: xr.DataArray) -> int:
+def _rest(result: xr.DataArray) -> int:
     """Return the place of what stands for all labels that nobody named."""
-    named = found["candidate_label"].to_numpy()
-    size = found["candidate_size"].to_numpy()
+    named = result["candidate_label"].to_numpy()
+    size = result["candidate_size"].to_numpy()
     return int(next(k for k in reversed(range(len(named))) if size[k] and named[k] == ""))

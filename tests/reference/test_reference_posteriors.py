@@ -64,30 +64,30 @@ def gaps(name, posterior, change=lambda x: x):
     """Return each comparison, by what is compared."""
     out = {}
     for quantity, entry in references()[name].quantities.items():
-        found = change(draws(posterior, entry))
+        result = change(draws(posterior, entry))
         for statistic, (value, error) in statistics(entry).items():
-            which, estimate = judged(found, statistic)
+            which, estimate = judged(result, statistic)
             both, effective = 0.0, np.inf
-            if np.ptp(found) > 0:
-                both = np.hypot(float(az.mcse(found, **which)), error)
-                effective = float(az.ess(found, **which))
+            if np.ptp(result) > 0:
+                both = np.hypot(float(az.mcse(result, **which)), error)
+                effective = float(az.ess(result, **which))
             out[f"{quantity} {statistic}"] = Gap(value, float(estimate), float(both), effective)
     return out
 
 
-def judged(found, statistic):
+def judged(result, statistic):
     """Return what ArviZ calls a statistic, and its estimate."""
     if statistic == "mean":
-        return {"method": "mean"}, found.mean()
+        return {"method": "mean"}, result.mean()
     if statistic == "sd":
-        return {"method": "sd"}, found.std(ddof=1)
+        return {"method": "sd"}, result.std(ddof=1)
     q = int(statistic[1:]) / 100
-    return {"method": "quantile", "prob": q}, np.quantile(found, q)
+    return {"method": "quantile", "prob": q}, np.quantile(result, q)
 
 
-def past(found, bound=BOUND):
+def past(result, bound=BOUND):
     return {what: f"reference {gap.value:.5g}, library {gap.estimate:.5g}, error {gap.error:.2g}"
-            for what, gap in found.items() if gap.is_past(bound)}  # fmt: skip
+            for what, gap in result.items() if gap.is_past(bound)}  # fmt: skip
 
 
 def test_every_model_has_a_reference():
@@ -116,11 +116,11 @@ def test_a_reference_met_all_its_criteria_and_says_where_it_is_from(name):
 @pytest.mark.unit(0, long=8)
 @every_reference
 def test_a_fit_has_the_means_spreads_and_tails_of_its_reference(name):
-    found = gaps(name, fitted(name))
-    assert len(found) >= 12
-    few = {what: round(gap.effective) for what, gap in found.items() if not gap.effective > LEAST}
+    result = gaps(name, fitted(name))
+    assert len(result) >= 12
+    few = {what: round(gap.effective) for what, gap in result.items() if not gap.effective > LEAST}
     assert not few, "too few effective draws: choose other data, or add the model to SELDOM"
-    assert not past(found)
+    assert not past(result)
 
 
 WRONG = {name: stored.wrong for name, stored in references().items() if "wrong" in stored.content}
@@ -161,5 +161,5 @@ def test_each_model_has_been_given_a_wrong_hyperparameter():
 @pytest.mark.filterwarnings("ignore:The chains have not run long enough")
 @every_reference
 def test_a_long_fit_has_them_too(name):
-    found = gaps(name, run(name, draws=100_000, chains=4, random_seed=2))
-    assert not past(found)
+    result = gaps(name, run(name, draws=100_000, chains=4, random_seed=2))
+    assert not past(result)

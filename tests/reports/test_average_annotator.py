@@ -60,11 +60,11 @@ def written(draws):
 def test_ratios_are_compared_with_1(evaluate, ratio, words):
     tree = with_ratios(evaluate(), {"near": ratio, "far": 1.3}, {"a": 0.9, "b": 1.1})
     del tree["answers"]
-    found = against(tree, "near")
-    assert (found["beside"], found["by"]) == (words, "ratio")
+    result = against(tree, "near")
+    assert (result["beside"], result["by"]) == (words, "ratio")
     draws = tree["discrepancy"]["discrepancy_ratio"].sel(system="near")
-    assert found["difference"] == written(draws)
-    assert found["better_than"] == pytest.approx({0.8: 1, 0.95: 1, 1: 0.5}.get(ratio, 0))
+    assert result["difference"] == written(draws)
+    assert result["better_than"] == pytest.approx({0.8: 1, 0.95: 1, 1: 0.5}.get(ratio, 0))
     assert against(tree, "far")["beside"] == "worse"
     assert against(tree, "nobody") == {"beside": ""}
 
@@ -99,11 +99,11 @@ def test_the_difference_to_an_annotator_is_that_of_the_draws(dictated, gap, nois
     tree = with_agreements(dictated({"a": [0.8]}, names=["a"]), gap, noise)
     answers = tree["answers"]
     difference = written(answers["annotator_agreement"][..., 0] - answers["human_agreement"])
-    found = verdict.lead(tree, evidence.numbers(tree))
-    text = spoken("headline", verdict.headline(tree, found))
+    result = verdict.lead(tree, evidence.numbers(tree))
+    text = spoken("headline", verdict.headline(tree, result))
     assert words in text
     assert f"from their agreement with each other by {difference} on these items." in text
-    table = verdict.table(tree, found)
+    table = verdict.table(tree, result)
     assert table.bodies[0].rows[0][
         table.head.index("Against an annotator, 89\N{NO-BREAK SPACE}%")
     ] == difference.partition("(")[2].rstrip(")")
@@ -127,10 +127,10 @@ def test_accuracies_are_compared_with_the_mean_of_the_annotators():
     people = data["annotator_accuracy"].mean("annotator")
     for system in data["system"].to_numpy():
         draws = data["estimated_accuracy"].sel(scope=SCOPES[1], system=system) - people
-        found = against(tree, system, truth=True)
-        assert (found["difference"], found["scope"]) == (written(draws), "new items")
+        result = against(tree, system, truth=True)
+        assert (result["difference"], result["scope"]) == (written(draws), "new items")
         above = float(data["above_annotators"].sel(system=system))
-        assert found["better_than"] == pytest.approx(above)
+        assert result["better_than"] == pytest.approx(above)
     mean, these, new = average_annotator.row(average_annotator.value(tree, "accuracy"), 2)
     assert (mean, these) == (share(float(people.mean())), "")
     assert new == " to ".join(share(float(end)) for end in interval(people))

@@ -222,11 +222,11 @@ def test_systems_made_from_the_annotations_are_named(evaluate):
     """One has all labels of an annotator, one the most frequent labels; others are neither."""
     rng = np.random.default_rng(4)
     truth = rng.integers(3, size=300)
-    said = np.where(rng.random((300, 5)) < 0.55, truth[:, None], rng.integers(3, size=(300, 5)))
-    ann = dx.from_matrix(said, kind="nominal")
-    count = (said[:, :, None] == np.arange(3)).sum(axis=1)
+    labels = np.where(rng.random((300, 5)) < 0.55, truth[:, None], rng.integers(3, size=(300, 5)))
+    ann = dx.from_matrix(labels, kind="nominal")
+    count = (labels[:, :, None] == np.arange(3)).sum(axis=1)
     answers = {
-        "copy": said[:, 2],
+        "copy": labels[:, 2],
         "majority": count.argmax(axis=1),
         "oracle": truth,
         "other": np.where(rng.random(300) < 0.55, truth, rng.integers(3, size=300)),
@@ -239,9 +239,9 @@ def test_systems_made_from_the_annotations_are_named(evaluate):
     pred = dx.predictions(table, kind="nominal")
     tree = evaluate().copy()
     tree["annotations"], tree["predictions"] = xr.DataTree(ann), xr.DataTree(pred)
-    found = [facts for topic, facts in checks._copies(tree)]
-    assert [facts["system"] for facts in found] == ["copy", "majority"]
-    first, second = (sentences("copies", facts)[0] for facts in found)
+    result = [facts for topic, facts in checks._copies(tree)]
+    assert [facts["system"] for facts in result] == ["copy", "majority"]
+    first, second = (sentences("copies", facts)[0] for facts in result)
     assert "copy gives the label of annotator 2 on all" in first
     assert "majority gives the most frequent label on all" in second
     some = pred.isel(item=pred["item"].to_numpy() < 8)

@@ -26,15 +26,15 @@ def evaluation(votes):
 def with_components(evaluation, fit, n_labels=4.0, reference=None, **attrs):
     """Put dictated components into an evaluation."""
     tree = evaluation.copy()
-    found = component_draws(fit, xr.DataArray(n_labels), reference)
-    if "pool" in found.dims:
+    result = component_draws(fit, xr.DataArray(n_labels), reference)
+    if "pool" in result.dims:
         shape = {dim: list(NAMES) for dim in ("pool", "pool_")}
-        found["n_labels"] = xr.DataArray([n_labels] * 3, {"pool": list(NAMES)}, ["pool"])
-        found["n_items_shared"] = xr.DataArray(np.full((3, 3), 7), shape, ["pool", "pool_"])
-    found.attrs.update(fit.attrs, inference="by hand", notes="", finite=1, **attrs)
+        result["n_labels"] = xr.DataArray([n_labels] * 3, {"pool": list(NAMES)}, ["pool"])
+        result["n_items_shared"] = xr.DataArray(np.full((3, 3), 7), shape, ["pool", "pool_"])
+    result.attrs.update(fit.attrs, inference="by hand", notes="", finite=1, **attrs)
     if reference is not None:
-        found.attrs["reference"] = reference
-    tree["components"] = found
+        result.attrs["reference"] = reference
+    tree["components"] = result
     return tree
 
 
@@ -66,27 +66,27 @@ def warnings(tree):
 
 def test_the_words_are_the_numbers(evaluation):
     # Variances 4, 1 and 1: the item has 2/3, and by Spearman-Brown 4 labels (8/3) / 3 = 8/9.
-    said = words(with_components(evaluation, one()))
-    assert "The item explains 67 % [67 to 67] of a label's variance, the annotator 17 %" in said
-    assert "The mean of the 4 labels of a typical item has reliability .89 [.89 to .89]" in said
+    text = words(with_components(evaluation, one()))
+    assert "The item explains 67 % [67 to 67] of a label's variance, the annotator 17 %" in text
+    assert "The mean of the 4 labels of a typical item has reliability .89 [.89 to .89]" in text
     single = words(with_components(evaluation, one(), n_labels=1.0))
     assert "One label of an item has reliability .67" in single
 
 
 def test_labels_that_are_no_numbers_have_two_scales(evaluation):
-    said = words(with_components(evaluation, one("bernoulli")))
-    assert "of a label's latent variance" in said
-    assert "On the observed scale, two annotators' labels of an item have the correlation" in said
+    text = words(with_components(evaluation, one("bernoulli")))
+    assert "of a label's latent variance" in text
+    assert "On the observed scale, two annotators' labels of an item have the correlation" in text
 
 
 @pytest.mark.usefixtures("no_pictures")
 def test_annotators_who_outweigh_items_are_warned_of(evaluation, page):
     tree = with_components(evaluation, one(item=1.0, annotator=2.0))
-    found = page(tree)
+    result = page(tree)
     assert "The annotators explain more of the variance than the items (probability > .99)" in (
-        found.text
+        result.text
     )
-    assert "a single label depends more on the annotator than on the item" in found.text
+    assert "a single label depends more on the annotator than on the item" in result.text
     assert warnings(with_components(evaluation, one())) == []
 
 
@@ -95,18 +95,18 @@ def test_the_warning_is_no_surer_than_the_draws(evaluation, chance, sure):
     # Variances 1, 4 and 1: the ICC is 1/6, and by Spearman-Brown that of 4 labels (4/6) / (9/6).
     tree = with_components(evaluation, one(item=1.0, annotator=2.0))
     tree["components"]["annotators_outweigh_items"] = xr.DataArray(chance)
-    (said,) = warnings(tree)
+    (text,) = warnings(tree)
     if sure:
-        assert said.startswith(
+        assert text.startswith(
             "The annotators explain more of the variance than the items (probability .96): "
         )
     else:
-        assert said.startswith(
+        assert text.startswith(
             "The annotators probably explain more of the variance than the items"
         )
-        assert ": a single label depends more on the annotator than on the item;" in said
-    assert "; the mean of the 4 labels of a typical item has reliability .44. " in said
-    assert said.endswith("averages of more labels are more reliable.")  # the remedy
+        assert ": a single label depends more on the annotator than on the item;" in text
+    assert "; the mean of the 4 labels of a typical item has reliability .44. " in text
+    assert text.endswith("averages of more labels are more reliable.")  # the remedy
     single = with_components(evaluation, one(item=1.0, annotator=2.0), n_labels=1.0)
     assert "the mean of" not in warnings(single)[0]
 
@@ -115,15 +115,15 @@ def test_the_warning_is_no_surer_than_the_draws(evaluation, chance, sure):
 @pytest.mark.usefixtures("no_pictures")
 def test_pools_are_told_apart(evaluation, page):
     tree = with_components(evaluation, pools(), reference="crowd")
-    said = words(tree)
-    assert "crowd and experts are the most similar pools" in said
-    assert "experts and tool are the least similar pools: they have the correlation .20" in said
-    assert "experts is closer to crowd than tool is, with probability" in said
+    text = words(tree)
+    assert "crowd and experts are the most similar pools" in text
+    assert "experts and tool are the least similar pools: they have the correlation .20" in text
+    assert "experts is closer to crowd than tool is, with probability" in text
     (warning,) = warnings(tree)
     assert warning.startswith("In tool, the annotators")
-    found = page(tree)
-    assert {"components", "table-components", "table-pools", "table-differences"} <= set(found.ids)
-    assert "crowd and experts, 7 items in common" in found.text
+    result = page(tree)
+    assert {"components", "table-components", "table-pools", "table-differences"} <= set(result.ids)
+    assert "crowd and experts, 7 items in common" in result.text
 
 
 def test_correlations_of_pools_name_their_scale(evaluation):
@@ -150,17 +150,17 @@ def test_annotators_in_several_pools_are_warned_of(evaluation, people, said):
          "item_code": ("annotation", [0, 0, 1, 0, 0, 1])},
         {"pool": ["a", "b"], "item": [0, 1]},
     )  # fmt: skip
-    found = [spoken(*one) for one in checks.cautions(tree) if one[0] == "in_several_pools"]
-    assert [text[: len(said or "")] for text in found] == ([said] if said else [])
+    result = [spoken(*one) for one in checks.cautions(tree) if one[0] == "in_several_pools"]
+    assert [text[: len(said or "")] for text in result] == ([said] if said else [])
 
 
 @pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_poor_chains_are_no_small_print(evaluation, page):
     poor = with_components(evaluation, one(), n_items_poor=1, ess_bulk_min=30.0, r_hat_max=1.2)
-    found = page(poor)
-    assert "Do not rely on these numbers" in found.text
-    assert "effective sample size is 30, and r-hat is up to 1.20" in found.text
+    result = page(poor)
+    assert "Do not rely on these numbers" in result.text
+    assert "effective sample size is 30, and r-hat is up to 1.20" in result.text
     wrong = with_components(evaluation, one())
     wrong["components"].attrs["finite"] = 0
     assert "Draws of ICCs and xCCs are not finite." in [
@@ -176,16 +176,16 @@ def test_who_is_closer_to_the_reference_is_told_by_the_draws(sign):
     tree["components"] = data.assign(
         normalized_xcc_difference=sign * data["normalized_xcc_difference"]
     )
-    (found,) = components.component_facts(tree)["against"]
+    (result,) = components.component_facts(tree)["against"]
     places = {"scale": "latent", "pool": "crowd", "pool_": "tool"}
     draws = tree["components"]["normalized_xcc_difference"].sel(places)
     names = ["crowd", "tool"]
     if (draws > 0).mean() < 0.5:
         draws, names = -draws, names[::-1]
-    assert [found["near"], found["far"]] == names
-    assert found["p"] == pytest.approx(float((draws > 0).mean()))
+    assert [result["near"], result["far"]] == names
+    assert result["p"] == pytest.approx(float((draws > 0).mean()))
     ends = az.eti(draws.to_numpy().ravel(), prob=0.89)
-    numbers = [found[name] for name in ("mean", "lower", "upper")]
+    numbers = [result[name] for name in ("mean", "lower", "upper")]
     np.testing.assert_allclose(numbers, [draws.mean(), *ends])
 
 
@@ -216,12 +216,12 @@ def test_names_stay_text(evaluation, page):
     )
     tree = evaluation.copy()
     n_labels = xr.DataArray([2.0] * 3, {"pool": list(bad)}, ["pool"])
-    found = component_draws(fit, n_labels, "b")
-    found["n_items_shared"] = xr.DataArray(
+    result = component_draws(fit, n_labels, "b")
+    result["n_items_shared"] = xr.DataArray(
         np.ones((3, 3)), {"pool": list(bad), "pool_": list(bad)}, ["pool", "pool_"]
     )
-    found.attrs.update(pools().attrs, inference="by hand", notes="", finite=1, reference="b")
-    tree["components"] = found
+    result.attrs.update(pools().attrs, inference="by hand", notes="", finite=1, reference="b")
+    tree["components"] = result
     html = page(tree)
     assert len(html.all("script")) == 1
     assert bad[0] in html.text

@@ -23,9 +23,9 @@ def test_mean_and_interval_are_numpys():
     flat = draws.to_numpy().reshape(-1, 2)
     low, high = np.quantile(flat, [0.025, 0.975], axis=0)
     with az.rc_context({"stats.ci_kind": "eti", "stats.ci_prob": 0.95}):
-        said = dx.describe(draws).splitlines()
+        text = dx.describe(draws).splitlines()
     for n, name in enumerate("AB"):
-        assert said[n] == (
+        assert text[n] == (
             f"Agreement with the panel, {name}: mean {flat[:, n].mean():.2f} "
             f"(95% equal-tailed interval {low[n]:.2f} to {high[n]:.2f})."
         )
@@ -35,8 +35,8 @@ def test_kind_and_level_are_arviz_settings():
     draws = accuracy() ** 9  # skew, so that the two kinds differ
     low, high = az.hdi(draws.sel(system="A").to_numpy().ravel(), prob=0.8)
     with az.rc_context({"stats.ci_kind": "hdi", "stats.ci_prob": 0.8}):
-        said = f"(80% highest-density interval {low:.4f} to {high:.4f})"
-        assert said in dx.describe(draws)
+        text = f"(80% highest-density interval {low:.4f} to {high:.4f})"
+        assert text in dx.describe(draws)
 
 
 def test_monte_carlo_error_is_arvizs():
@@ -48,13 +48,13 @@ def test_monte_carlo_error_is_arvizs():
 def test_pairs_are_given_once_and_the_first_less_the_second():
     draws = accuracy()
     pair = dx.compare(draws)
-    said = dx.describe(pair).splitlines()
-    assert len(said) == 2  # one pair, and the note
+    text = dx.describe(pair).splitlines()
+    assert len(text) == 2  # one pair, and the note
     mean = float(pair["difference"].sel(system="A", system_="B").mean())
     chance = float(pair["probability_better"].sel(system="A", system_="B"))
     start = f"Difference in agreement with the panel, A less B: mean {mean:.2f} ("
-    assert said[0].startswith(start)
-    assert f"the first is better with probability {chance:.2f})" in said[0]
+    assert text[0].startswith(start)
+    assert f"the first is better with probability {chance:.2f})" in text[0]
 
 
 def test_monte_carlo_error_is_arvizs_for_heavy_tails_too():
@@ -71,9 +71,9 @@ def test_undefined_draws_do_not_hide_chains_that_part():
     draws = accuracy()
     draws[0, :, 1] += 0.3
     draws[1, 0, 1] = np.nan
-    said = dx.describe(draws)
-    assert "Not reliable (r-hat" in said or "effective draws" in said.splitlines()[-1]
-    assert "less than 0.1% of them" in said
+    text = dx.describe(draws)
+    assert "Not reliable (r-hat" in text or "effective draws" in text.splitlines()[-1]
+    assert "less than 0.1% of them" in text
 
 
 def test_pairs_go_by_name_and_one_side_may_be_chosen():
@@ -93,9 +93,9 @@ def test_what_is_within_a_pool_is_given():
     draws = accuracy()
     both = xr.concat([draws, draws / 2], "pool_").rename(system="pool").rename("xcc")
     both = both.assign_coords(pool_=["A", "B"])
-    said = dx.describe(both)
-    assert "xCC, A and A: " in said
-    assert "xCC, B and B: " in said
+    text = dx.describe(both)
+    assert "xCC, A and A: " in text
+    assert "xCC, B and B: " in text
 
 
 def test_what_is_written_beside_draws_is_heeded():
@@ -117,35 +117,35 @@ def test_infinite_draws_are_medians_and_equal_tailed():
     assert np.isinf(needed).any()
     middle = np.sort(needed.sel(system="A"), axis=None)[2000 - 1]
     with az.rc_context({"stats.ci_kind": "hdi"}):
-        said = dx.describe(needed).splitlines()
-    assert said[0].startswith(
+        text = dx.describe(needed).splitlines()
+    assert text[0].startswith(
         f"Annotators needed, A: median {number(middle, 0)} (89% equal-tailed "
     )
-    assert "infinite" in said[0]
+    assert "infinite" in text[0]
 
 
 def test_undefined_draws_are_counted():
     draws = accuracy()
     draws[0, :40, 0] = np.nan
-    said = dx.describe(draws)
-    assert "up to 1.0% of them, in 1 row" in said
-    assert "Agreement with the panel, A: mean 0.60" in said
+    text = dx.describe(draws)
+    assert "up to 1.0% of them, in 1 row" in text
+    assert "Agreement with the panel, A: mean 0.60" in text
 
 
 def test_what_is_not_to_be_relied_on_is_said_so():
     draws = accuracy()
     draws[0, :, 1] += 0.3  # a chain elsewhere
-    said = dx.describe(draws).splitlines()
-    assert said[1].endswith(" !.")
-    assert not said[0].endswith(" !.")
-    assert said[-1].startswith("Not reliable (")
-    assert "r-hat" in said[-1]
-    assert said[-1].endswith("Agreement with the panel, B.")
+    text = dx.describe(draws).splitlines()
+    assert text[1].endswith(" !.")
+    assert not text[0].endswith(" !.")
+    assert text[-1].startswith("Not reliable (")
+    assert "r-hat" in text[-1]
+    assert text[-1].endswith("Agreement with the panel, B.")
 
 
 def test_too_few_draws_are_said_of_all():
-    said = dx.describe(accuracy(draws=10)).splitlines()
-    assert said[-1] == "Not reliable (only 10 draws a chain): all numbers."
+    text = dx.describe(accuracy(draws=10)).splitlines()
+    assert text[-1] == "Not reliable (only 10 draws a chain): all numbers."
 
 
 @pytest.mark.long
@@ -154,11 +154,11 @@ def test_a_fit_is_described_by_its_parameters_under_their_names():
     fit = dx.models.crossed_effects.fit(
         ann, draws=150, tune=150, chains=2, random_seed=1, progressbar=False
     )
-    said = dx.describe(fit)
+    text = dx.describe(fit)
     mean = float(fit["posterior"]["sigma_item"].mean())
-    assert f"sigma_item: mean {mean:.2f} (" in said
-    assert "item_effect" not in said
-    assert "annotator_effect, annotator 1: " in said
+    assert f"sigma_item: mean {mean:.2f} (" in text
+    assert "item_effect" not in text
+    assert "annotator_effect, annotator 1: " in text
 
 
 def test_names_are_escaped():
@@ -189,9 +189,9 @@ def test_names_that_are_numbers_are_told_what_of():
 def test_several_variables_keep_their_order_and_their_decimals():
     draws = accuracy()
     data = xr.Dataset({"wide": draws * 100, "narrow": draws / 100})
-    said = dx.describe(data).splitlines()
-    assert said[0].startswith("Wide, A: mean 60.1 (")
-    assert said[2].startswith("Narrow, A: mean 0.0060 (")  # four at most
+    text = dx.describe(data).splitlines()
+    assert text[0].startswith("Wide, A: mean 60.1 (")
+    assert text[2].startswith("Narrow, A: mean 0.0060 (")  # four at most
 
 
 def test_order_of_dims_does_not_matter():
@@ -223,8 +223,8 @@ def test_evaluations_and_items_are_refused_with_what_to_do():
     )
     with pytest.raises(dx.ArgumentError, match=r"dissensus.summary makes tables"):
         dx.describe(result)
-    said = dx.describe(result["metrics"].to_dataset().sel(reliability=1, scope="new items"))
-    assert "Agreement with the panel, system A: mean " in said
+    text = dx.describe(result["metrics"].to_dataset().sel(reliability=1, scope="new items"))
+    assert "Agreement with the panel, system A: mean " in text
 
 
 def test_no_such_format():
@@ -233,8 +233,8 @@ def test_no_such_format():
 
 
 def test_names_that_are_the_same_are_no_trouble():
-    said = dx.describe(accuracy(names=("A", "A"))).splitlines()
-    assert [line.startswith("Agreement with the panel, A: ") for line in said[:2]] == [True, True]
+    text = dx.describe(accuracy(names=("A", "A"))).splitlines()
+    assert [line.startswith("Agreement with the panel, A: ") for line in text[:2]] == [True, True]
 
 
 def test_nothing_along_a_dim_is_refused():

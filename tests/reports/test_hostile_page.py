@@ -115,10 +115,10 @@ def browser(written, tmp_path_factory):
              page.as_uri()],
             capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
-        found = re.search(r'<pre id="probe">(.*?)</pre>', done.stdout, re.DOTALL)
-        if found is None:
+        match = re.search(r'<pre id="probe">(.*?)</pre>', done.stdout, re.DOTALL)
+        if match is None:
             pytest.fail(f"Chromium shows no probe: {done.stdout[-300:]} {done.stderr[-300:]}")
-        return json.loads(unescape(found.group(1)))
+        return json.loads(unescape(match.group(1)))
 
     return opened
 
@@ -128,28 +128,28 @@ def browser(written, tmp_path_factory):
 @pytest.mark.parametrize("width", [1280, 500])
 def test_nothing_runs_and_nothing_overflows_in_a_browser(browser, width, policy):
     # Without the policy, too: names are escaped, the policy is a second wall.
-    found = browser(width, policy)
-    assert found["title"] == "22 systems on 22 items"
-    assert found["scripts"] == 2  # the page's, and the probe
-    assert found["handlers"] == []
-    assert found["foreign"] == found["links"] == 0
-    assert found["ours"], "the page's own script did not run"
-    assert found["width"] <= width
-    assert found["wide"] <= found["width"], found["beyond"]
-    assert found["beyond"] == []
+    result = browser(width, policy)
+    assert result["title"] == "22 systems on 22 items"
+    assert result["scripts"] == 2  # the page's, and the probe
+    assert result["handlers"] == []
+    assert result["foreign"] == result["links"] == 0
+    assert result["ours"], "the page's own script did not run"
+    assert result["width"] <= width
+    assert result["wide"] <= result["width"], result["beyond"]
+    assert result["beyond"] == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("policy", [True, False])
 def test_a_name_that_was_not_escaped_would_be_seen(browser, policy):
     # The faults this page does not have, planted; and what the policy makes of the first.
-    found = browser(1280, policy, planted=NAMES[0] + NAMES[3] + "<p><nobr>" + "x" * 3000)
-    assert found["title"].startswith("22 systems" if policy else "HACKED")
-    assert found["scripts"] == 3
-    assert found["handlers"] == ["onerror"]
-    assert found["foreign"] == 1
-    assert found["wide"] > found["width"]
-    assert found["beyond"]
+    result = browser(1280, policy, planted=NAMES[0] + NAMES[3] + "<p><nobr>" + "x" * 3000)
+    assert result["title"].startswith("22 systems" if policy else "HACKED")
+    assert result["scripts"] == 3
+    assert result["handlers"] == ["onerror"]
+    assert result["foreign"] == 1
+    assert result["wide"] > result["width"]
+    assert result["beyond"]
 
 
 @pytest.mark.long

@@ -97,21 +97,21 @@ def test_the_terminal_says_the_same(evaluation, capsys):
 
 
 def test_scores_alone_have_a_page(tmp_path):
-    found = evaluated(predictions=False)
-    page = plain(written(found, tmp_path))
-    mean = found["posterior"]["mean"]
+    result = evaluated(predictions=False)
+    page = plain(written(result, tmp_path))
+    mean = result["posterior"]["mean"]
     low, high = mean.quantile([0.055, 0.945], SAMPLE)
     assert f"panel's mean score is {share(float((high - low).median()))} wide or less" in page
     assert "system" not in page.split("Model ")[0].lower()
 
 
 def test_large_errors_are_written_without_decimals(tmp_path):
-    found = evaluated(scale=100.0)
-    error = found["metrics"]["mean_absolute_error"].sel(
+    result = evaluated(scale=100.0)
+    error = result["metrics"]["mean_absolute_error"].sel(
         reliability=1.0, system="near", scope="these items"
     )
     assert f"it is {float(error.mean()):,.0f} from the panel's mean" in plain(
-        written(found, tmp_path)
+        written(result, tmp_path)
     )
 
 
@@ -122,8 +122,8 @@ def test_few_annotators_of_different_leniency_are_cautioned_of(spread, cautious)
     mu = rng.normal(60, 10, 40)
     ann = dx.from_matrix(rng.normal(mu[:, None] + spread * np.array([-1, 0, 1]), 4))
     pred = dx.predictions({"item": np.arange(40), "system": ["s"] * 40, "label": mu})
-    found = dx.evaluate(ann, pred, **(MORE | {"components": "gaussian"}))
-    topics = [topic for topic, _ in checks.cautions(found)]
+    result = dx.evaluate(ann, pred, **(MORE | {"components": "gaussian"}))
+    topics = [topic for topic, _ in checks.cautions(result)]
     assert ("leniency" in topics) == cautious
     assert ("few_people" in topics) != cautious
     others = dx.annotations(dx.to_dataframe(ann).assign(
@@ -131,5 +131,5 @@ def test_few_annotators_of_different_leniency_are_cautioned_of(spread, cautious)
             ann["item_code"].to_numpy(), ann["annotator"].to_numpy()[ann["annotator_code"]],
             strict=True)]
     ), kind="continuous")  # fmt: skip
-    found = dx.evaluate(others, pred, **(MORE | {"components": "gaussian"}))
-    assert "few_people" not in [topic for topic, _ in checks.cautions(found)]
+    result = dx.evaluate(others, pred, **(MORE | {"components": "gaussian"}))
+    assert "few_people" not in [topic for topic, _ in checks.cautions(result)]

@@ -65,8 +65,8 @@ def words_of(parsed):
 def test_says_the_numbers(usual, evaluate):
     text = words_of(usual[1])
     mean, these, new = lead_of(evaluate())
-    said = f"At reliability 1, good agrees with the panel on {mean} of the items (89 % interval"
-    assert f"{said} {these}; on new items {new})" in text
+    message = f"At reliability 1, good agrees with the panel on {mean} of the items (89 % interval"
+    assert f"{message} {these}; on new items {new})" in text
     assert "89 % equal-tailed interval" in text
     assert "dirichlet: Dirichlet reliability: each annotator gives one label." in text
     assert "random seed" in text

@@ -63,18 +63,18 @@ def reference(side):
 
 def metrics(tree):
     """Return the rows at each reliability, metric after metric."""
-    found = []
+    result = []
     for name, draws in tree["metrics"].data_vars.items():
         naive = tree["statistics"][f"naive_{name}"]
         for at in range(draws.sizes["reliability"]):
             these, new = (draws.isel(reliability=at).sel(scope=one) for one in (THESE, NEW))
-            found.append((at, [
+            result.append((at, [
                 [s, mean(these.sel(system=s)), ends(these.sel(system=s)), ends(new.sel(system=s)),
                  best(new, s), float(naive.sel(system=s)), *(known(tree, name, d, s)
                                                              for d in (these, new))]
                 for s in by(these.mean(SAMPLE))
             ]))  # fmt: skip
-    return found
+    return result
 
 
 def known(tree, metric, draws, system):
@@ -124,10 +124,10 @@ def models(tree):
                 for side in (tree, tree["companion"])]  # fmt: skip
         body = []
         for s in by(both[0].mean(SAMPLE)):
-            one, two = (draws.sel(system=s) for draws in both)
-            (a, b), (c, d) = ends(one), ends(two)
+            first, second = (draws.sel(system=s) for draws in both)
+            (a, b), (c, d) = ends(first), ends(second)
             word = "apart" if max(a, c) > min(b, d) else "overlap"
-            body.append([s, mean(one), (a, b), mean(two), (c, d), word])
+            body.append([s, mean(first), (a, b), mean(second), (c, d), word])
         rows.append((None, body))
     return rows
 
@@ -307,7 +307,7 @@ def agrees(cell, expected):
 
 def read_back(html):
     """Return the bodies of each table on a page: the place of the reliability, and the cells."""
-    found = {}
+    result = {}
     for name, table in re.findall(r'<table id="([\w-]+)".*?>(.*?)</table>', html, re.DOTALL):
         bodies = []
         for attrs, body in re.findall(r"<tbody([^>]*)>(.*?)</tbody>", table, re.DOTALL):
@@ -316,8 +316,8 @@ def read_back(html):
                      for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)]
                     for row in re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)]  # fmt: skip
             bodies.append((at and int(at[1]), rows))
-        found[name] = bodies
-    return found
+        result[name] = bodies
+    return result
 
 
 @pytest.fixture
@@ -336,9 +336,9 @@ def test_every_table_of_the_page_is_read_back(tables):
 @pytest.mark.unit(len(TABLES))
 @pytest.mark.parametrize("name", TABLES)
 def test_cells_of_the_page_are_numbers_of_the_draws(tables, name):
-    expected, found = TABLES[name](everything.evaluation()), tables[name]
-    assert [at for at, _ in found] == [at for at, _ in expected]
-    for (_, rows), (_, numbers) in zip(found, expected, strict=True):
+    expected, actual = TABLES[name](everything.evaluation()), tables[name]
+    assert [at for at, _ in actual] == [at for at, _ in expected]
+    for (_, rows), (_, numbers) in zip(actual, expected, strict=True):
         assert [len(row) for row in rows] == [len(row) for row in numbers]
         wrong = [
             (cell, number)
@@ -370,10 +370,10 @@ def test_the_terminal_has_the_rows_of_the_page_at_the_reference(tables):
         for row in (row for at, rows in tables[name] if at in (None, place) for row in rows):
             numbers = " ".join(cell for k, cell in enumerate(row) if k and k not in left and cell)
             # A long name goes on in the next line.
-            found = [k for k, line in enumerate(lines) if line.endswith(f" {numbers}")
+            result = [k for k, line in enumerate(lines) if line.endswith(f" {numbers}")
                      and line.startswith(row[0][:20])]  # fmt: skip
-            assert found, (name, row)
-            lines = lines[found[0] + 1 :]
+            assert result, (name, row)
+            lines = lines[result[0] + 1 :]
 
 
 FILES = {"summary": None, "statistics": "statistics", "components": "components",

@@ -153,10 +153,10 @@ def test_the_lead_says_how_sure_it_is():
     for gain, words in ((0.8, "tool is better than alone with probability"),
                         (0.0, "It is not settled whether")):  # fmt: skip
         one = study(gain=gain, n_readers=6, n_cases=90)
-        found = plain(
+        result = plain(
             readers_page._sentences("headline", readers_page.headline(one, dx.summary(one)))
         )
-        assert found.startswith(words)
+        assert result.startswith(words)
 
 
 @pytest.mark.long

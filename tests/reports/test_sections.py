@@ -95,8 +95,8 @@ def test_uncertainty_adjusted_accuracy_stands_beside(plain):
 def test_another_leader_by_agreement_with_the_panel_is_named(plain):
     facts = sections.accuracy_facts(with_accuracy(plain, names=["A", "B"]))
     assert facts["of_panel"] is None or facts["of_panel"]["name"] != facts["systems"][0]["name"]
-    said = spoken("accuracy", facts | {"of_panel": facts["systems"][1]})
-    assert "By agreement with the panel B leads, not A: the label that most" in said
+    text = spoken("accuracy", facts | {"of_panel": facts["systems"][1]})
+    assert "By agreement with the panel B leads, not A: the label that most" in text
     assert "leads, not" not in spoken("accuracy", facts | {"of_panel": None})
 
 
@@ -115,9 +115,9 @@ def test_the_section_on_accuracy_is_as_the_model(plain, page):
     assert section.notes == ("One.", "Two.")
     known = sections.accuracy(with_accuracy(plain, n_known=1)).intro
     assert "1 known label" in known
-    found = page(with_accuracy(plain))
-    assert {"accuracy", "accuracies", "table-accuracy", "table-annotators"} <= set(found.ids)
-    assert "Accuracy, if every item has one true label" in found.text
+    result = page(with_accuracy(plain))
+    assert {"accuracy", "accuracies", "table-accuracy", "table-annotators"} <= set(result.ids)
+    assert "Accuracy, if every item has one true label" in result.text
     assert sections.accuracy(plain) is None
     assert "accuracy" not in page(plain).ids
 
@@ -218,10 +218,10 @@ def test_the_section_says_where_accuracies_and_confidence_are_from(plain, page):
     given = with_ground_truth(plain, confidence="as given", notes="One thing.")
     assert "is used as given" in sections.ground_truth(given).intro
     assert "all are assumed to be certain" in sections.ground_truth(with_ground_truth(plain)).intro
-    found = page(given)
-    assert {"ground-truth", "truth-nomogram", "table-ground-truth"} <= set(found.ids)
-    assert "How good is the majority label as a ground truth?" in found.text
-    assert "One thing." in found.text
+    result = page(given)
+    assert {"ground-truth", "truth-nomogram", "table-ground-truth"} <= set(result.ids)
+    assert "How good is the majority label as a ground truth?" in result.text
+    assert "One thing." in result.text
     assert sections.ground_truth(plain) is None
     assert "ground-truth" not in page(plain).ids
 
@@ -280,10 +280,10 @@ def test_one_frequent_label_is_pointed_out():
 @pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_the_section_on_agreement_is_there_if_items_have_two_annotators(page, evaluate):
-    found = page(evaluate())
-    assert {"agreement", "discrepancy", "table-agreement", "table-discrepancy"} <= set(found.ids)
-    assert "Krippendorff's alpha is" in found.text
-    assert "Winning rate" not in found.text  # no annotator has 30 items
+    result = page(evaluate())
+    assert {"agreement", "discrepancy", "table-agreement", "table-discrepancy"} <= set(result.ids)
+    assert "Krippendorff's alpha is" in result.text
+    assert "Winning rate" not in result.text  # no annotator has 30 items
     ann = dx.annotations({"item": [1, 2], "annotator": ["a", "b"], "label": ["x", "y"]})
     alone = dx.evaluate(ann, draws=20, random_seed=1, progressbar=False)
     assert sections.agreement(alone) is None
@@ -297,8 +297,8 @@ def test_notes_of_agreement_are_shown(page):
         {"item": [1, 1, 2, 2], "annotator": ["a", "b"] * 2, "label": ["x"] * 4}, labels=["x", "y"]
     )
     pred = dx.predictions({"item": [1, 2], "system": ["s"] * 2, "label": ["x", "y"]})
-    found = page(dx.evaluate(ann, pred, draws=20, random_seed=1, progressbar=False))
-    assert "undefined (NaN)" in found.text
+    result = page(dx.evaluate(ann, pred, draws=20, random_seed=1, progressbar=False))
+    assert "undefined (NaN)" in result.text
 
 
 def test_annotators_who_are_left_out_have_fewer_items_or_smaller_ratios(evaluate, monkeypatch):

@@ -90,9 +90,9 @@ def test_swaps_are_those_of_the_probabilities(two):
     result = two(
         {"a": [0.9], "b": [0.8], "c": [0.7]}, {"a": [0.7], "b": [0.8], "c": [0.9]}, spread=0.01
     )
-    found = two_models.swaps(result, "top_1_accuracy")
-    assert {(swap.first, swap.second) for swap in found} == {("a", "b"), ("a", "c"), ("b", "c")}
-    assert all(swap.sure for swap in found)
+    actual = two_models.swaps(result, "top_1_accuracy")
+    assert {(swap.first, swap.second) for swap in actual} == {("a", "b"), ("a", "c"), ("b", "c")}
+    assert all(swap.sure for swap in actual)
     assert "all 3 pairs" in full(result)
     assert "Of the 2 other pairs, both are sure of 2" in full(result)
 
@@ -167,11 +167,11 @@ def test_items_apart_by_hand(two, mean):
     result["companion/posterior"] = beside.assign(
         plausibility_mean=beside["plausibility_mean"].copy(data=masses)
     )
-    found = two_models.items(result)
-    assert found["differs"].to_numpy().tolist() == [True, False, False]
-    np.testing.assert_allclose(found["distance"], [0.7, 0, 0.09], atol=1e-12)
+    actual = two_models.items(result)
+    assert actual["differs"].to_numpy().tolist() == [True, False, False]
+    np.testing.assert_allclose(actual["distance"], [0.7, 0, 0.09], atol=1e-12)
     # Those whose leading label differs come first; those alike are left out.
-    assert two_models.furthest(found) == [0, 2]
+    assert two_models.furthest(actual) == [0, 2]
     out = full(result)
     assert "different leading labels in 1 of 3 items" in out
     assert (

@@ -39,8 +39,8 @@ def said(evaluation):
 def boxes(evaluation):
     numbers = two_models.both(evaluation) if "metrics" in evaluation.children else []
     both = two_models.compared(evaluation, numbers).facts
-    found = lead_of(evaluation) if numbers else None
-    out = trust.boxes(evaluation, found, both, checks.checked(evaluation))
+    result = lead_of(evaluation) if numbers else None
+    out = trust.boxes(evaluation, result, both, checks.checked(evaluation))
     for box in out:
         assert box.rule.endswith(".")
         assert bool(box.remedy) == (box.state != "fine")
@@ -96,9 +96,9 @@ def test_the_verdict_is_as_sure_as_the_draws(dictated, ahead, words):
 def test_of_several_close_systems_no_two_are_named(dictated):
     """The best of the first two would be the best of all with a probability of .6 only."""
     close = dictated({name: [0.7 + k / 1000] for k, name in enumerate("abcd")}, spread=0.02)
-    found, text = lead_of(close), said(close)
-    best = dx.compare(found.draws.sel(scope=SCOPES[1]).rename("x"))["probability_best"]
-    first, second = (float(best.sel(system=name)) for name in found.systems[:2])
+    result, text = lead_of(close), said(close)
+    best = dx.compare(result.draws.sel(scope=SCOPES[1]).rename("x"))["probability_best"]
+    first, second = (float(best.sel(system=name)) for name in result.systems[:2])
     assert first + second < 0.95
     assert text.startswith("It is not settled which of 4 systems is the best. d agrees with")
     assert f"on new items d is the best with probability {probability(first)}." in text
@@ -127,8 +127,8 @@ def test_smaller_is_better_where_it_is(dictated):
 
 def test_the_table_has_the_numbers_of_the_draws(evaluate):
     result = evaluate()
-    found = lead_of(result)
-    table = verdict.table(result, found)
+    actual = lead_of(result)
+    table = verdict.table(result, actual)
     assert len(table.head) <= 7
     frame = dx.summary(result)
     frame = frame[(frame["metric"] == "top_1_accuracy") & (frame["reliability"] == 1.0)]
@@ -140,15 +140,15 @@ def test_the_table_has_the_numbers_of_the_draws(evaluate):
             row = frame[(frame["system"] == name) & (frame["scope"] == scope)].iloc[0]
             assert (
                 cell
-                == f"{share(row['lower'], found.digits)} to {share(row['upper'], found.digits)}"
+                == f"{share(row['lower'], actual.digits)} to {share(row['upper'], actual.digits)}"
             )
             if scope == SCOPES[0]:
-                assert mean == share(row["mean"], found.digits)
+                assert mean == share(row["mean"], actual.digits)
             else:
                 assert best == probability(row["probability_best"])
         draws = gap.sel(system=name)
         assert beside == " to ".join(share(float(end), digits) for end in interval(draws))
-    assert [row[0] for row in table.bodies[0].rows] == found.systems
+    assert [row[0] for row in table.bodies[0].rows] == actual.systems
 
 
 @pytest.mark.long
@@ -158,17 +158,17 @@ def test_accuracy_leads_where_the_truth_is_asked_for():
     tree["answers"].attrs["question"] = "truth"
     if dx.evaluation.doubts.of_answer(tree, "accuracy"):  # of 60 draws
         tree["accuracy"].attrs |= {"ess_bulk_min": 400.0, "ess_tail_min": 400.0, "r_hat_max": 1.0}
-    found = lead_of(tree)
-    assert found.name == "accuracy"
+    result = lead_of(tree)
+    assert result.name == "accuracy"
     draws = tree["accuracy"]["estimated_accuracy"].sel(scope=SCOPES[0])
     best = draws.mean(("chain", "draw"))
-    assert said(tree).startswith(f"{found.systems[0]} is ")
-    assert found.systems[0] == best["system"][int(np.argmax(best.data))].item()
+    assert said(tree).startswith(f"{result.systems[0]} is ")
+    assert result.systems[0] == best["system"][int(np.argmax(best.data))].item()
     assert (
-        f"gives the one true label for an estimated {share(float(best.max()), found.digits)}"
+        f"gives the one true label for an estimated {share(float(best.max()), result.digits)}"
         in said(tree)
     )
-    table = verdict.table(tree, found)
+    table = verdict.table(tree, result)
     assert table.title == "Accuracy: how often the one true label is given"
     assert table.bodies[1].rows[0][0] == "An annotator"
 
@@ -259,9 +259,9 @@ def test_systems_that_are_the_same_are_best_only_if_no_other_is(dictated):
 def test_so_many_items_settle_which_of_several_is_best(dictated):
     """With five equal rivals each pair is settled long before the best is."""
     tree = dictated({"a": [0.8], **{name: [0.77] for name in "bcdef"}}, spread=0.01)
-    found = lead_of(tree)
-    factor = trust.more_items(found)
-    gap = (found.draws.sel(scope=SCOPES[1], system="a") - found.draws.sel(scope=SCOPES[1])).isel(
+    result = lead_of(tree)
+    factor = trust.more_items(result)
+    gap = (result.draws.sel(scope=SCOPES[1], system="a") - result.draws.sel(scope=SCOPES[1])).isel(
         system=slice(1, None)
     )
     mean = gap.mean(("chain", "draw"))
@@ -326,12 +326,12 @@ def test_scores_are_on_one_side_of_the_threshold():
         dx.annotations(table), dx.predictions(pred, kind="continuous"), threshold=0.0, draws=150,
         random_seed=1, progressbar=False, components=None,
     )  # fmt: skip
-    found = lead_of(result)
-    value = share(float(found.numbers["mean"].sel(scope=SCOPES[0])[0]), found.digits)
+    actual = lead_of(result)
+    value = share(float(actual.numbers["mean"].sel(scope=SCOPES[0])[0]), actual.digits)
     start = f"m agrees with the panel on the side of the threshold for {value} of the items"
     assert said(result).startswith(start)
     assert "times the distance between two annotators, on new items." in said(result)
-    table = verdict.table(result, found)
+    table = verdict.table(result, actual)
     assert table.title.endswith("on the side of the threshold")
     assert "Discrepancy ratio, 89\N{NO-BREAK SPACE}%" in table.head
 
@@ -345,9 +345,9 @@ def words(parsed):
 
 def test_the_first_picture_has_the_means_of_the_table(evaluate):
     result = evaluate()
-    found = lead_of(result)
-    shown = pictures.lead(result, evidence.numbers(result), found)
-    rows = verdict.table(result, found).bodies[0].rows
+    actual = lead_of(result)
+    shown = pictures.lead(result, evidence.numbers(result), actual)
+    rows = verdict.table(result, actual).bodies[0].rows
     assert ", ".join(f"{name} {mean}" for name, mean, *_ in rows) in shown.wide
     assert shown.title == "Agreement with the panel"
     assert "At reliability 1 (how much one annotation counts, a setting and not an estimate)" in (
@@ -360,10 +360,10 @@ def test_the_first_picture_of_accuracies_has_the_means_of_the_table():
     tree = one_truth.evaluated().copy()
     tree["answers"].attrs["question"] = "truth"
     tree["accuracy"].attrs |= {"ess_bulk_min": 400.0, "ess_tail_min": 400.0, "r_hat_max": 1.0}
-    found = lead_of(tree)
-    assert found.name == "accuracy"
-    shown = pictures.lead(tree, evidence.numbers(tree), found)
-    systems, (person,) = (body.rows for body in verdict.table(tree, found).bodies)
+    result = lead_of(tree)
+    assert result.name == "accuracy"
+    shown = pictures.lead(tree, evidence.numbers(tree), result)
+    systems, (person,) = (body.rows for body in verdict.table(tree, result).bodies)
     assert ", ".join(f"{name} {mean}" for name, mean, *_ in systems) in shown.wide
     assert f"Broken line, with a band: an annotator, {person[1]} ({person[3]})." in shown.caption
     assert ">an annotator<" in shown.wide
@@ -372,7 +372,7 @@ def test_the_first_picture_of_accuracies_has_the_means_of_the_table():
     )
     for name, mean, *_ in systems:
         dot = made.viz["point_estimate"]["accuracy"].sel(system=name).item()
-        assert share(float(dot.get_offsets()[0][0]), found.digits) == mean
+        assert share(float(dot.get_offsets()[0][0]), result.digits) == mean
     plt.close("all")
 
 
@@ -458,9 +458,9 @@ def test_items_with_known_truth_need_no_second_look():
     """Annotators of three labels are split, and the truth of 20 of 30 items is known."""
     rng = np.random.default_rng(1)
     right, wrong = rng.choice(list("xyz"), 30), rng.choice(list("xyz"), (30, 4))
-    said = np.where(rng.random((30, 4)) < 0.5, right[:, None], wrong)
+    labels = np.where(rng.random((30, 4)) < 0.5, right[:, None], wrong)
     table = {"item": np.repeat(range(30), 4), "annotator": list("abcd") * 30,
-             "label": said.ravel()}  # fmt: skip
+             "label": labels.ravel()}  # fmt: skip
     pred = {"item": range(30), "system": ["m"] * 30,
             "label": np.where(rng.random(30) < 0.7, right, "x")}  # fmt: skip
     truth = dict(enumerate(right.tolist()))
@@ -470,10 +470,10 @@ def test_items_with_known_truth_need_no_second_look():
             dx.annotations(table), dx.predictions(pred), truth=known, question="truth", draws=150,
             random_seed=1, progressbar=False, components=None,
         )  # fmt: skip
-        found = lead_of(result)
-        assert found.name == "accuracy"
+        actual = lead_of(result)
+        assert actual.name == "accuracy"
         cards = items.cards(result, items.least_certain(result))
-        return next_steps.steps(result, found, cards), boxes(result)[0]
+        return next_steps.steps(result, actual, cards), boxes(result)[0]
 
     steps, agreement = evaluated({item: truth[item] for item in range(20)})
     assert {int(name) for _, name, _ in steps["items"]} <= set(range(20, 30))

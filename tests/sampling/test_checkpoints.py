@@ -23,9 +23,9 @@ def ann(last="b"):
 
 
 def checkpoint(path, **changes):
-    asked = {"model": "rasch", "annotations": ann(), "random_seed": 1, "sampler": "gibbs",
+    requested = {"model": "rasch", "annotations": ann(), "random_seed": 1, "sampler": "gibbs",
              "draws": 10, **changes}  # fmt: skip
-    return opened(path, **asked)
+    return opened(path, **requested)
 
 
 @pytest.fixture
@@ -231,12 +231,12 @@ tests.checkpoint(tests.Path(sys.argv[2])).begin("fingerprint")
         [sys.executable, "-c", code, str(Path(__file__).parent), str(begun.path)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as child:  # fmt: skip
-        said = child.stdout.readline()
+        text = child.stdout.readline()
         assert (begun.path / ".part-1").exists()
         checkpoint(begun.path).begin("fingerprint")  # this one may begin anew: it was interrupted
         begun.release()
         _, problems = child.communicate("go on\n", timeout=120)
-    assert "checkpoint: expected a checkpoint that no other process uses" in said
+    assert "checkpoint: expected a checkpoint that no other process uses" in text
     assert (child.returncode, problems) == (0, "")
 
 

@@ -31,9 +31,9 @@ def client():
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="1GiB",
                      dashboard_address=":0", local_directory=None) as cluster,
-        Client(cluster) as found,
+        Client(cluster) as result,
     ):  # fmt: skip
-        yield found
+        yield result
 
 
 def accuracy(study, items=5):
@@ -49,19 +49,19 @@ def whole(study):
 
 @pytest.mark.slow
 def test_processes_draw_what_threads_and_one_fit_draw(study, whole, client):
-    found = accuracy(study)
+    actual = accuracy(study)
     with dask.config.set(scheduler="threads"):
-        here = found.compute()
-    there = client.compute(found).result()
+        here = actual.compute()
+    there = client.compute(actual).result()
     xr.testing.assert_identical(here, there)
     xr.testing.assert_allclose(here, whole, rtol=1e-12)
 
 
 @pytest.mark.long
 def test_a_killed_worker_loses_nothing_and_changes_no_draw(study, whole, client):
-    found = accuracy(study, items=1)
+    actual = accuracy(study, items=1)
     pids = set(client.run(os.getpid).values())
-    slow = client.compute(found)
+    slow = client.compute(actual)
     killer = threading.Timer(0.3, os.kill, (min(pids), signal.SIGKILL))
     killer.start()
     there = slow.result(timeout=120)

@@ -36,41 +36,43 @@ def chains(n_chains=4, n_draws=400, apart=0.5):
 
 def test_good_chains_say_nothing_and_have_arviz_numbers():
     good = chains().isel(item=[0])
-    found = diagnosed(good)
-    assert tuple(found) == ATTRIBUTES
-    assert found["n_items_poor"] == 0
-    assert found["ess_bulk_min"] == pytest.approx(float(ess(good).min()))
-    assert found["r_hat_max"] == pytest.approx(float(rhat(good).max()))
+    diagnosis = diagnosed(good)
+    assert tuple(diagnosis) == ATTRIBUTES
+    assert diagnosis["n_items_poor"] == 0
+    assert diagnosis["ess_bulk_min"] == pytest.approx(float(ess(good).min()))
+    assert diagnosis["r_hat_max"] == pytest.approx(float(rhat(good).max()))
 
 
 def test_poor_items_are_named_with_what_to_do():
     with pytest.warns(
         dx.ConvergenceWarning, match=r"1 of 3 items \('?stuck.*r-hat up to.*draws=\d+"
     ):
-        found = diagnosed(chains())
-    assert found["r_hat_max_item"] == found["ess_bulk_min_item"] == "stuck"
-    assert found["n_items_poor"] == 1
+        diagnosis = diagnosed(chains())
+    assert diagnosis["r_hat_max_item"] == diagnosis["ess_bulk_min_item"] == "stuck"
+    assert diagnosis["n_items_poor"] == 1
 
 
 def test_chains_in_different_places_are_not_sent_for_more_draws():
-    with pytest.warns(dx.ConvergenceWarning, match="settled in different places.*chain by") as said:
-        found = diagnosed(chains(apart=2.0))
-    assert found["r_hat_max"] > 1.5
-    assert "draws=" not in str(said[0].message)
+    with pytest.warns(
+        dx.ConvergenceWarning, match="settled in different places.*chain by"
+    ) as caught:
+        diagnosis = diagnosed(chains(apart=2.0))
+    assert diagnosis["r_hat_max"] > 1.5
+    assert "draws=" not in str(caught[0].message)
 
 
 def test_what_does_not_move_has_converged():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = diagnosed(chains().isel(item=[2]))
-    assert found["r_hat_max"] == 1
-    assert found["ess_bulk_min"] == 1600
+        diagnosis = diagnosed(chains().isel(item=[2]))
+    assert diagnosis["r_hat_max"] == 1
+    assert diagnosis["ess_bulk_min"] == 1600
 
 
 def test_one_chain_has_no_r_hat():
-    found = diagnosed(chains(n_chains=1))
-    assert "r_hat_max" not in found
-    assert found["ess_bulk_min"] > 100
+    diagnosis = diagnosed(chains(n_chains=1))
+    assert "r_hat_max" not in diagnosis
+    assert diagnosis["ess_bulk_min"] > 100
 
 
 def test_a_few_draws_tell_nothing():
@@ -79,8 +81,8 @@ def test_a_few_draws_tell_nothing():
 
 def test_one_number_is_judged_too():
     with pytest.warns(dx.ConvergenceWarning, match=r"enough for the x: as few as"):
-        found = diagnosed(chains()[:, :, 1, 1], "annotator", "x_")
-    assert found["x_n_items_poor"] == 1
+        diagnosis = diagnosed(chains()[:, :, 1, 1], "annotator", "x_")
+    assert diagnosis["x_n_items_poor"] == 1
 
 
 def test_divergences_are_counted_and_said():
@@ -93,11 +95,11 @@ def test_divergences_are_counted_and_said():
 def test_warnings_point_at_the_line_that_fitted():
     ann = dx.from_matrix([["a"], ["b"]], labels=["a", "b"])
     pred = dx.predictions({"item": [0, 1], "system": ["s", "s"], "label": ["a", "a"]})
-    with pytest.warns(dx.ConvergenceWarning, match=r"enough for \d+ of \d+ parameters") as said:
+    with pytest.warns(dx.ConvergenceWarning, match=r"enough for \d+ of \d+ parameters") as caught:
         dx.models.symmetric_confusion.fit(
             ann, predictions=pred, draws=100, tune=0, chains=2, random_seed=1, progressbar=False
         )
-    assert {one.filename for one in said} == {__file__}
+    assert {record.filename for record in caught} == {__file__}
 
 
 def of_one(values):
@@ -108,8 +110,8 @@ def test_a_chain_that_stands_still_among_others_is_named_for_it():
     draws = np.random.default_rng(2).normal(size=(4, 400))
     draws[2] = 0.1  # in the middle of where the others go
     with pytest.warns(dx.ConvergenceWarning, match="a chain stands still.*another random_seed"):
-        found = diagnosed(of_one(draws))
-    assert found["n_items_stuck"] == found["n_items_poor"] == 1
+        diagnosis = diagnosed(of_one(draws))
+    assert diagnosis["n_items_stuck"] == diagnosis["n_items_poor"] == 1
 
 
 def test_chains_that_stand_still_in_different_places_are_stuck():
@@ -132,11 +134,11 @@ def test_draws_that_are_no_numbers_are_a_fault_and_not_left_out(bad):
     draws = np.random.default_rng(3).normal(size=(2, 300, 2))
     draws[1, 250:, 1] = bad
     array = xr.DataArray(draws, dims=("chain", "draw", "k"), coords={"k": ["fine", "bad"]})
-    with pytest.warns(dx.ConvergenceWarning, match=r"some draws are not finite") as said:
-        found = diagnosed_parameters({"x": array})
-    assert found["n_items_undefined"] == 1
-    assert found["ess_bulk_min"] == 0
-    assert "'x[bad]'" in str(said[0].message)
+    with pytest.warns(dx.ConvergenceWarning, match=r"some draws are not finite") as caught:
+        result = diagnosed_parameters({"x": array})
+    assert result["n_items_undefined"] == 1
+    assert result["ess_bulk_min"] == 0
+    assert "'x[bad]'" in str(caught[0].message)
 
 
 def test_what_is_defined_in_no_draw_is_no_part_of_the_model():
@@ -153,11 +155,11 @@ def test_thin_tails_are_seen_where_the_middle_looks_fine():
     for chain in range(4):
         start = 200 * chain + 50
         draws[chain, start : start + 90] += 4.0
-    found = ess(of_one(draws), method="bulk"), ess(of_one(draws), method="tail")
-    assert found[1] < 100
+    result = ess(of_one(draws), method="bulk"), ess(of_one(draws), method="tail")
+    assert result[1] < 100
     with pytest.warns(dx.ConvergenceWarning, match="in the tails|effective draws"):
         said = diagnosed(of_one(draws))
-    assert said["ess_tail_min"] == pytest.approx(float(found[1]))
+    assert said["ess_tail_min"] == pytest.approx(float(result[1]))
     assert said["n_items_poor"] == 1
 
 
@@ -195,20 +197,20 @@ def several(seed, n_chains, n_draws, kind):
 @settings(max_examples=50, deadline=None)
 def test_equal_to_arviz(seed, n_chains, n_draws, kind):
     draws = several(seed, n_chains, n_draws, kind)
-    found = diagnostics(draws, PROB)
+    result = diagnostics(draws, PROB)
     bulk, tail = (array_stats.ess(draws, method=how, prob=prob)
                   for how, prob in (("bulk", None), ("tail", PROB)))  # fmt: skip
-    np.testing.assert_allclose(found.bulk, bulk, rtol=1e-8)
-    np.testing.assert_allclose(found.tail, tail, rtol=1e-8)
+    np.testing.assert_allclose(result.bulk, bulk, rtol=1e-8)
+    np.testing.assert_allclose(result.tail, tail, rtol=1e-8)
     if n_chains > 1:
-        np.testing.assert_allclose(found.r_hat, array_stats.rhat(draws), rtol=1e-8)
+        np.testing.assert_allclose(result.r_hat, array_stats.rhat(draws), rtol=1e-8)
     else:
-        assert np.isnan(found.r_hat).all()
+        assert np.isnan(result.r_hat).all()
 
 
 def test_a_quantile_that_nothing_passes_counts_all_draws():
     draws = np.zeros((1, 2, 100))
     draws[0, 0, 0] = -1.0
     with np.errstate(invalid="ignore", divide="ignore"):  # r-hat of what never moves
-        found = diagnostics(draws, PROB)
-    assert found.tail[0] == pytest.approx(array_stats.ess(draws, method="tail", prob=PROB)[0])
+        result = diagnostics(draws, PROB)
+    assert result.tail[0] == pytest.approx(array_stats.ess(draws, method="tail", prob=PROB)[0])

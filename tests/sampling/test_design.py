@@ -27,12 +27,12 @@ def grown(rows, who):
 @given(CODES)
 def test_groups_are_what_grows_from_each_annotator(rows):
     item, annotator = np.array(rows).T
-    found = islands(item, annotator, 7)
+    result = islands(item, annotator, 7)
     there = set(annotator.tolist())
-    assert {k for k in range(7) if found[k] >= 0} == there
+    assert {k for k in range(7) if result[k] >= 0} == there
     for one in there:
-        assert set(np.flatnonzero(found == found[one])) == grown(rows, one)
-    sizes = np.bincount(found[found >= 0])
+        assert set(np.flatnonzero(result == result[one])) == grown(rows, one)
+    sizes = np.bincount(result[result >= 0])
     assert (np.diff(sizes) <= 0).all()
 
 
@@ -68,14 +68,14 @@ def test_pairs_say_which_variances_of_numbers_can_be_told_apart(rows):
     same_item = (item[:, None] == item).astype(float)
     same_annotator = (annotator[:, None] == annotator).astype(float)
     each = np.stack([same_item, same_annotator, np.eye(len(item))]).reshape(3, -1)
-    found = pairs(item, annotator)
+    result = pairs(item, annotator)
     distinct = {(True, False), (False, True), (True, True)} & {
         (bool(same_item[i, j]), bool(same_annotator[i, j]))
         for i in range(len(item)) for j in range(i)
     }  # fmt: skip
     kinds = [(True, False), (False, True), (True, True)]
-    assert distinct == {kind for kind, there in zip(kinds, found, strict=True) if there}
-    assert (np.linalg.matrix_rank(each) == 3) == (sum(found) >= 2)
+    assert distinct == {kind for kind, there in zip(kinds, result, strict=True) if there}
+    assert (np.linalg.matrix_rank(each) == 3) == (sum(result) >= 2)
 
 
 def test_no_labels_have_no_groups():

@@ -31,11 +31,11 @@ def test_operations_of_many_kinds(data):
     with uncompiled():
         expected = pytensor.function([x, n], outputs)(*given)
     for _ in range(2):  # the first call is checked, the second is not
-        for found, wanted in zip(function(*given), expected, strict=True):
-            assert np.asarray(found).dtype == wanted.dtype
-            np.testing.assert_allclose(found, wanted, rtol=1e-14)
-    for found, wanted in zip(function(n=given[1], x=given[0]), expected, strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=1e-14)
+        for actual, wanted in zip(function(*given), expected, strict=True):
+            assert np.asarray(actual).dtype == wanted.dtype
+            np.testing.assert_allclose(actual, wanted, rtol=1e-14)
+    for actual, wanted in zip(function(n=given[1], x=given[0]), expected, strict=True):
+        np.testing.assert_allclose(actual, wanted, rtol=1e-14)
 
 
 def test_new_data_are_seen_and_checked(data):
@@ -75,8 +75,8 @@ def test_what_numpy_does_not_evaluate_is_left_to_pytensor():
     assert interpreted([], [pm.Normal.dist()]) is None
     with pm.Model() as model:
         pm.Normal("x", shape=3)
-    (found,) = of_point(model, [summed(model["x"])])({"x": np.arange(3.0)})
-    assert found.tolist() == [0.0, 1.0, 3.0]
+    (result,) = of_point(model, [summed(model["x"])])({"x": np.arange(3.0)})
+    assert result.tolist() == [0.0, 1.0, 3.0]
 
 
 def test_results_are_the_callers_own(data):
@@ -84,9 +84,9 @@ def test_results_are_the_callers_own(data):
     function = interpreted([x], [data, data * 2.0, pt.constant(np.zeros(2)), x * 1.0])
     for _ in range(2):
         results = function(np.ones(3))
-        assert [one.tolist() for one in results] == [[1, 2, 4], [2, 4, 8], [0, 0], [1, 1, 1]]
-        for one in results:
-            one[:] = 7.0
+        assert [result.tolist() for result in results] == [[1, 2, 4], [2, 4, 8], [0, 0], [1, 1, 1]]
+        for result in results:
+            result[:] = 7.0
 
 
 def test_constants_are_not_written_over():

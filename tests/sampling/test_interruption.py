@@ -58,16 +58,16 @@ def test_somebody_elses_handler_is_left_alone():
 
 
 def test_other_threads_may_ask_and_hear_nothing():
-    found = []
+    result = []
 
     def ask():
         with noticing() as seen:
-            found.append(seen)
+            result.append(seen)
 
     thread = threading.Thread(target=ask)
     thread.start()
     thread.join()
-    assert found == [[]]
+    assert result == [[]]
 
 
 def test_all_draws_are_no_news():

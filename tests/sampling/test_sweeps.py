@@ -64,8 +64,8 @@ def no_thread_left():
 def test_all_sweeps_are_made_in_order():
     chains, run = swept_until(None)
     assert run() == 100
-    for one in chains:
-        assert one.sweeps == list(range(-50, 100))
+    for chain in chains:
+        assert chain.sweeps == list(range(-50, 100))
 
 
 @pytest.mark.parametrize("at", [0, 1, 37, 99])
@@ -77,9 +77,9 @@ def test_interrupted_chains_are_of_one_length(at, n_chains):
     # The lot under way is finished: two sweeps, with a hundred in fifty lots. The signal may reach
     # the main thread when it is about to begin with another.
     assert drawn <= at + 4
-    for one in chains:
-        assert one.sweeps == list(range(-50, drawn))
-        assert len(one.trace.sweep) == drawn
+    for chain in chains:
+        assert chain.sweeps == list(range(-50, drawn))
+        assert len(chain.trace.sweep) == drawn
 
 
 def test_an_interruption_of_the_warm_up_raises_and_says_so():
@@ -108,7 +108,7 @@ def test_the_interruption_of_a_bar_is_one_too(monkeypatch):
     monkeypatch.setattr("dissensus.sampling.chains.bar", track)
     chains = [Chain(), Chain()]
     assert swept(chains, 100, 50, "", True) == 20
-    assert all(one.sweeps == list(range(-50, 20)) for one in chains)
+    assert all(chain.sweeps == list(range(-50, 20)) for chain in chains)
 
 
 def test_what_a_chain_raises_is_raised():
@@ -153,8 +153,8 @@ def test_no_job_is_begun_after_an_interruption():
 
 def test_where_others_are_at_work_jobs_stay_in_one_thread():
     with in_one_thread():
-        found = mapped(lambda _: threading.get_ident(), range(50), "", False)
-    assert set(found) == {threading.get_ident()}
+        result = mapped(lambda _: threading.get_ident(), range(50), "", False)
+    assert set(result) == {threading.get_ident()}
 
 
 def test_jobs_keep_their_order():

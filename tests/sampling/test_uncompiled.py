@@ -129,10 +129,10 @@ def test_threads_have_initial_points_of_their_own(written):
     sys.setswitchinterval(1e-5)
     try:
         with ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(lambda _: written.initial_point(), range(400)))
+            actual = list(pool.map(lambda _: written.initial_point(), range(400)))
     finally:
         sys.setswitchinterval(before)
-    assert all({n: v.tolist() for n, v in one.items()} == expected for one in found)
+    assert all({n: v.tolist() for n, v in one.items()} == expected for one in actual)
 
 
 @pytest.mark.usefixtures("no_compiler")

@@ -43,10 +43,10 @@ def test_draws_of_a_fitted_latent_truth_carry_over():
     fit = dx.models.symmetric_confusion.fit(
         made.annotations, draws=50, tune=50, chains=2, random_seed=1, progressbar=False
     )
-    found = dx.weighted_reliability(made.annotations, accuracy=fit)
-    assert dict(found.sizes) == {"chain": 2, "draw": 50}
+    reliability = dx.weighted_reliability(made.annotations, accuracy=fit)
+    assert dict(reliability.sizes) == {"chain": 2, "draw": 50}
     last = fit.posterior["annotator_accuracy"].isel(chain=1, draw=-1)
-    close(found[1, -1], dx.weighted_reliability(made.annotations, accuracy=float(last)))
+    close(reliability[1, -1], dx.weighted_reliability(made.annotations, accuracy=float(last)))
 
 
 ANN = dx.from_matrix([["x", "y", "y"], ["y", "y", None]])

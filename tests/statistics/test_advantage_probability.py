@@ -47,17 +47,17 @@ def test_each_is_its_definition(kind, distance, trials):
     for seed in range(6):
         made = study(seed, kind, n_items=10, n_annotators=2 + seed % 5, n_labels=2 + seed % 4,
                      trials=trials)  # fmt: skip
-        ann, pred, said = made.annotations(), made.predictions(), made.said()
+        ann, pred, labels = made.annotations(), made.predictions(), made.said()
         rng = np.random.default_rng(seed)
-        weights = {item: float(rng.random()) for item in said}
+        weights = {item: float(rng.random()) for item in labels}
         few, margin, q, name = 2 + seed % 4, (0.0, 0.2, 0.5)[seed % 3], 0.3, distance.__name__
         more = {"min_items": few, "weights": weights}
-        found = dx.advantage_probability(ann, pred, name, **more)
+        probability = dx.advantage_probability(ann, pred, name, **more)
         rate = dx.winning_rate(ann, pred, margin, name, **more)
         won = dx.winning_rate(ann, pred, margin, name, per_annotator=True, **more)
         test = dx.alt_test(ann, pred, margin, name, q=q, min_items=few)
         for system in "st":
-            pairs = compared(said, made.predicted, system, distance)
+            pairs = compared(labels, made.predicted, system, distance)
             both = advantages(pairs, weights)
             enough = [r for r, by in pairs.items() if len(by) >= few]
             ahead = {r: both[r][0] - both[r][1] > -margin + 1e-12 for r in enough}
@@ -68,7 +68,7 @@ def test_each_is_its_definition(kind, distance, trials):
             for r in ann["annotator"].values.tolist():
                 at = {"system": system, "annotator": r}
                 value = both[r][0] if r in enough else np.nan
-                np.testing.assert_allclose(found.sel(at), value, rtol=0, atol=1e-12)
+                np.testing.assert_allclose(probability.sel(at), value, rtol=0, atol=1e-12)
                 np.testing.assert_equal(float(won.sel(at)), float(ahead.get(r, np.nan)))
                 p_value = of["p_value"].sel(annotator=r)
                 np.testing.assert_allclose(p_value, p.get(r, np.nan), rtol=1e-9, atol=1e-12)
@@ -88,10 +88,10 @@ def test_by_hand():
     """
     ann = dx.from_matrix([["a", "a", "b"], ["b", "b", "b"], ["a", "b", None]], labels=list("abc"))
     pred = dx.predictions({"item": range(3), "system": ["m"] * 3, "label": list("aac")})
-    found = dx.advantage_probability(ann, pred)
-    np.testing.assert_allclose(found, [[2 / 3, 2 / 3, 1 / 2]])
-    assert found.dims == ("system", "annotator")
-    assert found.attrs == {"distance": "nominal", "better": "higher"}
+    probability = dx.advantage_probability(ann, pred)
+    np.testing.assert_allclose(probability, [[2 / 3, 2 / 3, 1 / 2]])
+    assert probability.dims == ("system", "annotator")
+    assert probability.attrs == {"distance": "nominal", "better": "higher"}
     # Strictly closer less strictly farther: -1/3, -1/3, 0.
     won = dx.winning_rate(ann, pred, 0.3, min_items=1, per_annotator=True)
     np.testing.assert_array_equal(won, [[0, 0, 1]])
@@ -112,10 +112,10 @@ def test_the_vote_has_every_advantage():
 
 
 def test_distances_between_rankings(rankings):
-    found = dx.advantage_probability(*rankings)
-    assert found.attrs == {"distance": "ranking", "depth": 3, "better": "higher"}
-    assert found.dims == ("system", "annotator")
-    assert ((found >= 0) & (found <= 1)).all()
+    probability = dx.advantage_probability(*rankings)
+    assert probability.attrs == {"distance": "ranking", "depth": 3, "better": "higher"}
+    assert probability.dims == ("system", "annotator")
+    assert ((probability >= 0) & (probability <= 1)).all()
 
 
 def test_small_differences_of_large_numbers_are_seen():
@@ -150,9 +150,9 @@ def test_draws_of_the_winning_rate_say_how_sure_each_win_is():
     truth = rng.integers(3, size=150)
     noise = np.array([0.1, 0.4, 0.4, 0.4])
     given = np.where(rng.random((150, 4)) < noise, rng.integers(3, size=(150, 4)), truth[:, None])
-    said = np.where(rng.random(150) < 0.25, rng.integers(3, size=150), truth)
+    labels = np.where(rng.random(150) < 0.25, rng.integers(3, size=150), truth)
     ann = dx.from_matrix(given.tolist(), kind="nominal")
-    pred = dx.predictions({"item": range(150), "system": ["m"] * 150, "label": said})
+    pred = dx.predictions({"item": range(150), "system": ["m"] * 150, "label": labels})
     more = {"draws": 1000, "random_seed": 1}
     rate = dx.bayesian_bootstrap(dx.winning_rate, ann, pred, 0.05, **more)
     win = dx.bayesian_bootstrap(dx.winning_rate, ann, pred, 0.05, per_annotator=True, **more)
@@ -168,8 +168,8 @@ def test_says_why_it_is_undefined():
     ann = dx.from_matrix([["a", "a", None], ["b", None, None], ["a", "b", "b"]])
     pred = dx.predictions({"item": range(3), "system": ["m"] * 3, "label": list("aba")})
     with pytest.warns(dx.DissensusWarning, match=r"in 1 of 3 values: fewer than 2 items"):
-        found = dx.advantage_probability(ann, pred, min_items=2)
-    np.testing.assert_array_equal(np.isnan(found), [[False, False, True]])
+        probability = dx.advantage_probability(ann, pred, min_items=2)
+    np.testing.assert_array_equal(np.isnan(probability), [[False, False, True]])
     with pytest.warns(dx.DissensusWarning, match="no item with another"):
         assert np.isnan(dx.advantage_probability(ann, pred, weights=[1, 1, 0])[0, 2])
     with pytest.warns(dx.DissensusWarning, match="fewer than 30 items"):
@@ -236,15 +236,15 @@ def test_gives_the_figures_of_the_authors(shared, name):
     margin, rates, advantages = PRINTED[name]
     ann = dx.read_annotations(shared / name / "annotations.csv")
     pred = dx.read_predictions(shared / name / "predictions.csv")
-    found = dx.alt_test(ann, pred, margin).sel(system=list(SYSTEMS))
+    result = dx.alt_test(ann, pred, margin).sel(system=list(SYSTEMS))
     # Half a digit, and .375 printed as .38.
-    np.testing.assert_allclose(found["winning_rate"], rates, rtol=0, atol=0.005 + 1e-9)
-    np.testing.assert_allclose(found["advantage_probability"], advantages, rtol=0, atol=0.005)
-    np.testing.assert_array_equal(found["passes"], np.array(rates) >= 0.5)
+    np.testing.assert_allclose(result["winning_rate"], rates, rtol=0, atol=0.005 + 1e-9)
+    np.testing.assert_allclose(result["advantage_probability"], advantages, rtol=0, atol=0.005)
+    np.testing.assert_array_equal(result["passes"], np.array(rates) >= 0.5)
     by_both = dx.advantage_probability(ann, pred, min_items=30).sel(system=list(SYSTEMS))
-    np.testing.assert_allclose(found["system_advantage"], by_both, atol=1e-12)
+    np.testing.assert_allclose(result["system_advantage"], by_both, atol=1e-12)
     ahead = dx.winning_rate(ann, pred, margin).sel(system=list(SYSTEMS))
-    assert (ahead >= found["winning_rate"]).all()
+    assert (ahead >= result["winning_rate"]).all()
 
 
 @pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
@@ -253,12 +253,12 @@ def test_what_the_test_says_besides_is_its_definition():
     passes = []
     for seed in range(6):
         made = study(seed, n_items=12, n_annotators=4)
-        said = {key: "none" if place % 7 == 0 else label
+        labels = {key: "none" if place % 7 == 0 else label
                 for place, (key, label) in enumerate(made.predicted.items())}  # fmt: skip
-        made = replace(made, predicted=said)
+        made = replace(made, predicted=labels)
         test = dx.alt_test(made.annotations(), made.predictions(), 0.4, q=0.3, min_items=8)
         for system in "st":
-            pairs = compared(made.said(), said, system, nominal)
+            pairs = compared(made.said(), labels, system, nominal)
             both = advantages(pairs, dict.fromkeys(made.said(), 1.0))
             p, wins = passed(pairs, 0.4, 8, 0.3)
             tested, of = list(p), test.sel(system=system)
@@ -294,10 +294,10 @@ def test_annotators_with_few_items_are_named_and_not_tested():
     ann = dx.from_matrix(table)
     pred = dx.predictions({"item": range(40), "system": ["m"] * 40, "label": list("ab") * 20})
     with pytest.warns(dx.DissensusWarning, match="1 of 3 annotators are not tested .2.: fewer"):
-        found = dx.alt_test(ann, pred, 0.1)
-    assert found["items"].values.tolist() == [40, 40, 20]
-    assert np.isnan(found["p_value"].sel(annotator=2)).all()
-    assert float(found["winning_rate"][0]) == 1.0
+        result = dx.alt_test(ann, pred, 0.1)
+    assert result["items"].values.tolist() == [40, 40, 20]
+    assert np.isnan(result["p_value"].sel(annotator=2)).all()
+    assert float(result["winning_rate"][0]) == 1.0
     with pytest.warns(dx.DissensusWarning, match="3 of 3"):
         none = dx.alt_test(ann, pred, 0.1, min_items=100)
     assert np.isnan(none["winning_rate"]).all()
@@ -328,8 +328,8 @@ def test_wins_are_wins_of_the_winning_rate_only_where_q_is_below_a_half():
         table = rng.integers(2, size=(12, 3)).astype(object)
         table[:6, 1], table[6:, 2] = None, None
         ann = dx.from_matrix(table.tolist(), kind="nominal")
-        said = rng.integers(2, size=12)
-        pred = dx.predictions({"item": range(12), "system": ["m"] * 12, "label": said})
+        labels = rng.integers(2, size=12)
+        pred = dx.predictions({"item": range(12), "system": ["m"] * 12, "label": labels})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", dx.DissensusWarning)
             ahead = float(dx.winning_rate(ann, pred, 0.1, min_items=8)[0])

@@ -43,8 +43,8 @@ def test_both_tables_are_found():
 @pytest.mark.parametrize(("counts", "name", "figure"), printed())
 def test_a_figure_of_the_tables(counts, name, figure):
     rows = [pair for pair, count in zip(PAIRS, counts, strict=True) for _ in range(count)]
-    found = float(COLUMNS[name](dx.from_matrix(np.array(rows, dtype=object))))
-    assert found == pytest.approx(float(figure), abs=5.1e-4)
+    value = float(COLUMNS[name](dx.from_matrix(np.array(rows, dtype=object))))
+    assert value == pytest.approx(float(figure), abs=5.1e-4)
 
 
 @pytest.mark.parametrize("counts", sorted({row[0] for row in printed()}))
@@ -56,8 +56,8 @@ def test_concordance_is_the_agreement_of_the_tables(counts):
 
 @pytest.mark.long
 def test_guessing_the_same_label_comes_out_near_1_by_gwets_ac():
-    said = np.random.default_rng(1).random((200_000, 2)) < 0.99
-    assert float(dx.gwet_ac(dx.from_matrix(said.astype(int)))) == pytest.approx(0.98, abs=0.003)
+    labels = np.random.default_rng(1).random((200_000, 2)) < 0.99
+    assert float(dx.gwet_ac(dx.from_matrix(labels.astype(int)))) == pytest.approx(0.98, abs=0.003)
 
 
 # The paradoxes of Feinstein & Cicchetti (1990), "High agreement but low kappa", which Cabitza et

@@ -28,11 +28,11 @@ DISTANCES = {
 def test_the_others_keep_their_digits_beside_a_wild_number():
     """A slip of the pen by one annotator: without them, alpha is what it would be anyway."""
     ann = dx.from_matrix([[1.0, 2.0, 1.5, 1e9], [2.0, 2.0, 2.5, 3e9]])
-    found = dx.annotator_discrepancy_ratio(ann, "squared")
+    ratio = dx.annotator_discrepancy_ratio(ann, "squared")
     mu = np.mean([np.mean((np.array(row) - wild) ** 2)
                   for row, wild in (((1, 2, 1.5), 1e9), ((2, 2, 2.5), 3e9))])  # fmt: skip
     alpha = np.mean([2 * 3 * np.var(row) / 2 for row in ((1, 2, 1.5), (2, 2, 2.5))])
-    np.testing.assert_allclose(found.isel(annotator=3), mu / alpha, rtol=1e-12)
+    np.testing.assert_allclose(ratio.isel(annotator=3), mu / alpha, rtol=1e-12)
 
 
 @pytest.mark.parametrize("alpha_items", ["same", "all"])
@@ -41,7 +41,7 @@ def test_the_others_keep_their_digits_beside_a_wild_number():
 def test_other_items_keep_their_digits_beside_a_wild_number(wild, distance, alpha_items):
     """A slip of the pen on one item: exact fractions know what is left without its author."""
     matrix = [[1, 2, wild], [1, 4, None], [2, 5, None], [1, 3, 2], [4, None, 1], [1, 5, 3]]
-    said = {
+    labels = {
         (item, who): [Fraction(label)]
         for item, row in enumerate(matrix)
         for who, label in enumerate(row)
@@ -50,10 +50,10 @@ def test_other_items_keep_their_digits_beside_a_wild_number(wild, distance, alph
     how, delta = DISTANCES[distance]
     exact = (lambda y, z: max(Fraction(0), abs(y - z) - 1)) if distance == "hinge" else delta
     ann = dx.from_matrix(matrix, kind="continuous")
-    found = dx.annotator_discrepancy_ratio(ann, distance, alpha_items=alpha_items, **how)
+    ratio = dx.annotator_discrepancy_ratio(ann, distance, alpha_items=alpha_items, **how)
     for who in range(3):
-        expected = by_fractions(said, who, exact, alpha_items)
-        np.testing.assert_allclose(found.sel(annotator=who), expected, rtol=1e-12)
+        expected = by_fractions(labels, who, exact, alpha_items)
+        np.testing.assert_allclose(ratio.sel(annotator=who), expected, rtol=1e-12)
 
 
 def by_fractions(said, annotator, delta, alpha_items):
@@ -84,26 +84,26 @@ def test_others_who_agree_are_seen_to_on_items_of_all_magnitudes():
         matrix = np.stack([values * 1.1, *[values] * int(rng.integers(2, 6))], axis=1)
         ann = dx.from_matrix(matrix, kind="continuous")
         for distance in ("squared", "absolute"):
-            found = dx.annotator_discrepancy_ratio(
+            ratio = dx.annotator_discrepancy_ratio(
                 ann, distance, alpha_items="all", weights=rng.random(9)
             )
-            assert np.isnan(found.isel(annotator=0))
-            assert np.isfinite(found.isel(annotator=slice(1, None))).all()
+            assert np.isnan(ratio.isel(annotator=0))
+            assert np.isfinite(ratio.isel(annotator=slice(1, None))).all()
 
 
 @pytest.mark.filterwarnings("default:annotator_discrepancy_ratio is undefined")
 def test_who_shares_no_item_with_two_others_has_none():
     three = [["a", "b", "b", None], ["a", "b", "b", None], ["b", "b", "a", None]]
     with pytest.warns(DissensusWarning, match=r"in 1 of 4 values: no item of the annotator"):
-        found = dx.annotator_discrepancy_ratio(dx.from_matrix([*three, [None, None, "b", "a"]]))
-    assert np.isnan(found.isel(annotator=3))
-    assert np.isfinite(found.isel(annotator=slice(3))).all()
+        ratio = dx.annotator_discrepancy_ratio(dx.from_matrix([*three, [None, None, "b", "a"]]))
+    assert np.isnan(ratio.isel(annotator=3))
+    assert np.isfinite(ratio.isel(annotator=slice(3))).all()
 
 
 def test_two_annotators_are_too_few():
     with pytest.warns(DissensusWarning, match="in 2 of 2 values"):
-        found = dx.annotator_discrepancy_ratio(dx.from_matrix([["a", "b"], ["a", "a"]]))
-    assert np.isnan(found).all()
+        ratio = dx.annotator_discrepancy_ratio(dx.from_matrix([["a", "b"], ["a", "a"]]))
+    assert np.isnan(ratio).all()
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_others_who_agree_exactly_are_seen_to(distance, values):
     for others in range(2, 12):
         ann = dx.from_matrix([[high] + [low] * others, [low] + [high] * others])
         with pytest.warns(DissensusWarning, match="the other annotators agree"):
-            found = dx.annotator_discrepancy_ratio(ann, distance)
-        assert np.isnan(found.isel(annotator=0))
-        assert (found.isel(annotator=slice(1, None)) < 1).all()
+            ratio = dx.annotator_discrepancy_ratio(ann, distance)
+        assert np.isnan(ratio.isel(annotator=0))
+        assert (ratio.isel(annotator=slice(1, None)) < 1).all()
 
 
 def test_bad_arguments_are_named(votes):

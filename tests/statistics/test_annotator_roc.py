@@ -59,8 +59,8 @@ def test_positive_is_the_second_of_two_in_order():
 
 def test_who_never_saw_a_positive_item_has_the_prior():
     ann = dx.from_matrix([[1, 1], [None, 1], [0, 0]])
-    said = r"labelled no item that is positive: their sensitivity is drawn from the"
-    with pytest.warns(dx.DissensusWarning, match=said):
+    text = r"labelled no item that is positive: their sensitivity is drawn from the"
+    with pytest.warns(dx.DissensusWarning, match=text):
         roc = dx.annotator_roc(ann, {0: 0, 1: 1, 2: 0}, random_seed=1)
     prior = roc["sensitivity"].sel(annotator=0).to_numpy().ravel()
     assert stats.kstest(prior, "uniform").pvalue > 1e-3
@@ -165,8 +165,8 @@ def test_bad_settings_are_named(ann, name, bad):
 
 
 def test_the_same_seed_gives_the_same_draws(ann):
-    one, two = (dx.annotator_roc(ann, TRUTH, positive="b", random_seed=3) for _ in range(2))
-    xr.testing.assert_identical(one, two)
+    first, second = (dx.annotator_roc(ann, TRUTH, positive="b", random_seed=3) for _ in range(2))
+    xr.testing.assert_identical(first, second)
 
 
 def test_readers_of_scans_are_where_their_counts_put_them(shared):
@@ -194,9 +194,9 @@ def test_matrices_of_answers_that_are_not_shared_are_no_rates_of_systems(systems
         study.annotations, predictions=study.predictions, systems=systems, difficulty=True,
         draws=20, tune=20, chains=2, random_seed=1, progressbar=False,
     )  # fmt: skip
-    found = dx.annotator_roc(fit, positive="A")
-    assert found["sensitivity"].sizes["annotator"] == 4
-    assert ("system_sensitivity" in found) == (systems == "independent")
+    result = dx.annotator_roc(fit, positive="A")
+    assert result["sensitivity"].sizes["annotator"] == 4
+    assert ("system_sensitivity" in result) == (systems == "independent")
 
 
 @pytest.mark.long

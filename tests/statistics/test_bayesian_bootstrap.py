@@ -45,10 +45,10 @@ def test_draws_are_the_statistic_under_the_weights_drawn(entry, variant):
                 assert all_draws.name == one.name
                 assert all_draws.dims == ("chain", "draw", *one.dims)
                 assert all_draws.dtype == np.float64
-                found = all_draws.isel(chain=0, draw=d)
-                np.testing.assert_allclose(found, one, atol=1e-10)
+                result = all_draws.isel(chain=0, draw=d)
+                np.testing.assert_allclose(result, one, atol=1e-10)
                 for dim in one.dims:
-                    assert found[dim].values.tolist() == one[dim].values.tolist()
+                    assert result[dim].values.tolist() == one[dim].values.tolist()
 
 
 def test_a_statistic_by_itself_by_name_and_in_partials_is_the_same(ann):
@@ -61,26 +61,26 @@ def test_a_statistic_by_itself_by_name_and_in_partials_is_the_same(ann):
         (partial(level), {}),
         (partial(level, level="ratio"), {"level": "ordinal"}),
     ]:
-        found = dx.bayesian_bootstrap(statistic, ann, **more, **how)
-        xr.testing.assert_identical(found, expected)
+        draws = dx.bayesian_bootstrap(statistic, ann, **more, **how)
+        xr.testing.assert_identical(draws, expected)
     xr.testing.assert_identical(
         dx.bayesian_bootstrap(dx.krippendorff_alpha, ann, "ordinal", **how), expected
     )
 
 
 def test_the_output_has_one_chain_and_draws_in_front(ann):
-    found = dx.bayesian_bootstrap("percent_agreement", ann, draws=7, random_seed=1)
-    assert (found.name, found.dims, found.shape) == ("percent_agreement", ("chain", "draw"), (1, 7))
-    assert found["chain"].values.tolist() == [0]
-    assert found["draw"].values.tolist() == list(range(7))
+    draws = dx.bayesian_bootstrap("percent_agreement", ann, draws=7, random_seed=1)
+    assert (draws.name, draws.dims, draws.shape) == ("percent_agreement", ("chain", "draw"), (1, 7))
+    assert draws["chain"].values.tolist() == [0]
+    assert draws["draw"].values.tolist() == list(range(7))
     assert dx.bayesian_bootstrap("percent_agreement", ann).sizes["draw"] == 4000
 
 
 def test_arviz_summarises_it(ann):
-    found = dx.bayesian_bootstrap("krippendorff_alpha", ann, draws=200, random_seed=1)
-    table = az.summary(found)
-    assert table.loc["krippendorff_alpha", "mean"] == pytest.approx(float(found.mean()), abs=0.01)
-    assert az.plot_forest(found.to_dataset()) is not None
+    draws = dx.bayesian_bootstrap("krippendorff_alpha", ann, draws=200, random_seed=1)
+    table = az.summary(draws)
+    assert table.loc["krippendorff_alpha", "mean"] == pytest.approx(float(draws.mean()), abs=0.01)
+    assert az.plot_forest(draws.to_dataset()) is not None
 
 
 def test_seeds(ann):
@@ -103,9 +103,9 @@ def test_the_mean_of_an_indicator_has_its_beta_posterior():
     for n in (40, 400):
         agree = 3 * n // 10
         ann = dx.from_matrix([["a", "a"]] * agree + [["a", "b"]] * (n - agree))
-        found = dx.bayesian_bootstrap("percent_agreement", ann, draws=5000, random_seed=2)
+        draws = dx.bayesian_bootstrap("percent_agreement", ann, draws=5000, random_seed=2)
         posterior = stats.beta(agree, n - agree)
-        assert stats.kstest(found.values.ravel(), posterior.cdf).pvalue > 0.001
+        assert stats.kstest(draws.values.ravel(), posterior.cdf).pvalue > 0.001
 
 
 def test_items_of_a_cluster_stay_together(ann):
@@ -114,21 +114,21 @@ def test_items_of_a_cluster_stay_together(ann):
         item: f"c{n}"
         for item, n in zip(items, np.random.default_rng(3).integers(100, size=40) % 30, strict=True)
     }
-    found = dx.bayesian_bootstrap("fleiss_kappa", ann, cluster=cluster, draws=20, random_seed=4)
+    draws = dx.bayesian_bootstrap("fleiss_kappa", ann, cluster=cluster, draws=20, random_seed=4)
     units = list(dict.fromkeys(cluster[item] for item in items))
     for d, of_units in enumerate(weights_of(4, len(units), 20)):
         weights = {item: of_units[units.index(cluster[item])] for item in items}
         once = dx.fleiss_kappa(ann, weights=weights)
-        assert float(found[0, d]) == pytest.approx(float(once), abs=1e-10)
+        assert float(draws[0, d]) == pytest.approx(float(once), abs=1e-10)
 
 
 def test_given_weights_are_multiplied_with_those_drawn(ann):
     given = np.random.default_rng(1).gamma(2.0, size=40)
     how = {"draws": 15, "random_seed": 3}
-    found = dx.bayesian_bootstrap("fleiss_kappa", ann, weights=given, **how)
+    draws = dx.bayesian_bootstrap("fleiss_kappa", ann, weights=given, **how)
     for d, weights in enumerate(weights_of(3, 40, 15)):
         once = float(dx.fleiss_kappa(ann, weights=given * weights))
-        assert float(found[0, d]) == pytest.approx(once, abs=1e-10)
+        assert float(draws[0, d]) == pytest.approx(once, abs=1e-10)
     own = dx.bayesian_bootstrap(lambda a, weights: weights.sum(), ann, weights=given, **how)
     assert not own.equals(dx.bayesian_bootstrap(lambda a, weights: weights.sum(), ann, **how))
     with pytest.raises(dx.ArgumentError, match="weights"):
@@ -142,12 +142,12 @@ def test_what_is_no_statistic_is_refused(ann):
         dx.bayesian_bootstrap(3, ann)
     with pytest.raises(dx.ArgumentError, match=r"keyword weights=.*'<lambda>' without it"):
         dx.bayesian_bootstrap(lambda annotations: 1.0, ann)
-    for value, found in [
+    for value, result in [
         ("much", "str"), ("3", "str"), (None, "NoneType"), ([1.0, 2.0], "list"), ({}, "dict"),
         (1j, "complex"), (10**400, "int .int too large"), (np.ma.masked, "MaskedConstant"),
         (np.datetime64("2020"), "datetime64"),
     ]:  # fmt: skip
-        with pytest.raises(dx.ArgumentError, match=f"returns a number.*found {found}"):
+        with pytest.raises(dx.ArgumentError, match=f"returns a number.*found {result}"):
             dx.bayesian_bootstrap(lambda a, weights, value=value: value, ann, draws=2)
     for draws in (0, -1, 2.5, True, "many", 10**12, 10**400):
         with pytest.raises(dx.ArgumentError, match="draws: expected a whole number"):
@@ -159,9 +159,9 @@ def test_what_is_no_statistic_is_refused(ann):
 def test_undefined_draws_are_nan_and_said_once():
     ann = dx.from_matrix([["a", "a"]] * 30)
     with pytest.warns(dx.DissensusWarning, match="NaN.* in 25 of 25 draws: all labels") as caught:
-        found = dx.bayesian_bootstrap("krippendorff_alpha", ann, draws=25, random_seed=1)
+        draws = dx.bayesian_bootstrap("krippendorff_alpha", ann, draws=25, random_seed=1)
     assert len(caught) == 1
-    assert found.isnull().all()
+    assert draws.isnull().all()
 
 
 def test_arguments_that_a_statistic_does_not_take_are_refused_with_those_it_does(ann):
@@ -204,8 +204,8 @@ def test_the_seed_goes_to_a_statistic_that_draws_too():
         )
         assert held_out(made, seed).attrs["held_out"] == again.attrs["held_out"]
     assert len({str(held_out(made, seed).attrs["held_out"]) for seed in range(8)}) > 1
-    one, other = (held_out(made, np.random.default_rng(3)) for _ in range(2))
-    xr.testing.assert_identical(one, other)
+    first, second = (held_out(made, np.random.default_rng(3)) for _ in range(2))
+    xr.testing.assert_identical(first, second)
     # Its own seed comes first; the weights are those of the bootstrap's seed all the same.
     fixed = held_out(made, 5, random_seed=1)
     assert fixed.attrs["held_out"] == held_out(made, 1).attrs["held_out"]
@@ -228,17 +228,17 @@ def test_a_callable_is_called_with_named_weights_for_each_draw(ann):
         alpha = dx.krippendorff_alpha(annotations, level, weights=weights)
         return xr.Dataset({"alpha": alpha, "agreement": dx.percent_agreement(ann, weights=weights)})
 
-    found = dx.bayesian_bootstrap(both, ann, 7, level="ordinal", draws=9, random_seed=1)
-    assert isinstance(found, xr.Dataset)
-    assert found["alpha"].dims == ("chain", "draw")
-    assert found["alpha"].shape == (1, 9)
+    draws = dx.bayesian_bootstrap(both, ann, 7, level="ordinal", draws=9, random_seed=1)
+    assert isinstance(draws, xr.Dataset)
+    assert draws["alpha"].dims == ("chain", "draw")
+    assert draws["alpha"].shape == (1, 9)
     assert len(seen) == 9
-    assert float(found["agreement"][0, 3]) == float(dx.percent_agreement(ann, weights=seen[3]))
+    assert float(draws["agreement"][0, 3]) == float(dx.percent_agreement(ann, weights=seen[3]))
 
 
 def test_the_weights_are_those_of_a_dirichlet_distribution(ann):
-    found = dx.bayesian_bootstrap(lambda ann, weights: weights[0], ann, draws=500, random_seed=1)
-    assert stats.kstest(found.values.ravel() / 40, stats.beta(1, 39).cdf).pvalue > 0.001
+    draws = dx.bayesian_bootstrap(lambda ann, weights: weights[0], ann, draws=500, random_seed=1)
+    assert stats.kstest(draws.values.ravel() / 40, stats.beta(1, 39).cdf).pvalue > 0.001
 
 
 def test_callables_keep_the_items_of_a_cluster_together(ann):
@@ -250,8 +250,8 @@ def test_callables_keep_the_items_of_a_cluster_together(ann):
         )
         return float(by_cluster.std().max())  # fmt: skip
 
-    found = dx.bayesian_bootstrap(spread, ann, cluster=cluster, draws=3, random_seed=1)
-    assert (abs(found) < 1e-12).all()
+    draws = dx.bayesian_bootstrap(spread, ann, cluster=cluster, draws=3, random_seed=1)
+    assert (abs(draws) < 1e-12).all()
 
 
 @pytest.mark.parametrize("value", [3, 2.5, np.float64(1.0), np.array(4), True])
@@ -259,9 +259,9 @@ def test_a_callable_may_return_any_number(ann, value):
     def five(annotations, weights):
         return value
 
-    found = dx.bayesian_bootstrap(five, ann, draws=2, random_seed=1)
-    assert (found.name, found.dims, found.dtype) == ("five", ("chain", "draw"), np.float64)
-    assert (found == float(value)).all()
+    draws = dx.bayesian_bootstrap(five, ann, draws=2, random_seed=1)
+    assert (draws.name, draws.dims, draws.dtype) == ("five", ("chain", "draw"), np.float64)
+    assert (draws == float(value)).all()
 
 
 def test_a_callable_may_return_an_array_with_dims(ann):
@@ -269,17 +269,17 @@ def test_a_callable_may_return_an_array_with_dims(ann):
         weights = kwargs["weights"]
         return xr.DataArray([weights.sum(), weights.max()], dims="what", coords={"what": [1, 2]})
 
-    found = dx.bayesian_bootstrap(each, ann, draws=4, random_seed=1)
-    assert (found.name, found.dims) == ("each", ("chain", "draw", "what"))
-    np.testing.assert_allclose(found.sel(what=1), 40.0)
+    draws = dx.bayesian_bootstrap(each, ann, draws=4, random_seed=1)
+    assert (draws.name, draws.dims) == ("each", ("chain", "draw", "what"))
+    np.testing.assert_allclose(draws.sel(what=1), 40.0)
 
 
 def test_rankings_can_be_given_to_a_callable(rankings):
     with pytest.warns(dx.DissensusWarning, match="^2 items are few"):
-        found = dx.bayesian_bootstrap(
+        draws = dx.bayesian_bootstrap(
             lambda annotations, weights: weights.max(), rankings[0], draws=3, random_seed=1
         )
-    assert found.shape == (1, 3)
+    assert draws.shape == (1, 3)
 
 
 def by_draw(*values):
@@ -339,10 +339,10 @@ def test_results_that_cannot_be_laid_out_are_refused_at_the_first_draw(ann, valu
 def test_results_keep_their_coordinates_and_attributes(ann):
     given = array(attrs={"unit": "m"}).assign_coords(code=("what", [7, 8]), at=3)
     both = xr.Dataset({"a": given, "n": 4}, attrs={"source": "here"})
-    found = dx.bayesian_bootstrap(by_draw(both, both, both), ann, draws=3)
-    assert (found["a"].dims, found["n"].dims) == (("chain", "draw", "what"), ("chain", "draw"))
-    assert found["a"].isel(chain=0, draw=2, drop=True).identical(both["a"])
-    assert (found["n"].dtype, found.attrs) == (int, {"source": "here"})
+    draws = dx.bayesian_bootstrap(by_draw(both, both, both), ann, draws=3)
+    assert (draws["a"].dims, draws["n"].dims) == (("chain", "draw", "what"), ("chain", "draw"))
+    assert draws["a"].isel(chain=0, draw=2, drop=True).identical(both["a"])
+    assert (draws["n"].dtype, draws.attrs) == (int, {"source": "here"})
     alone = dx.bayesian_bootstrap(by_draw(given, given), ann, draws=2)
     assert alone.isel(chain=0, draw=1, drop=True).identical(given.rename("given"))
 

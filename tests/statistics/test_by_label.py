@@ -29,8 +29,10 @@ def study():
     system = np.column_stack([share > 0.5, rng.random(40) < 0.2])  # and a label of its own
     item, annotator = (each.ravel() for each in np.indices((40, 5)))
     names = ["anger", "fear", "joy"]
-    said = text(np.concatenate([held, held[..., 2:]], axis=-1).reshape(-1, 4), [*names, "twin"])
-    ann = dx.annotations({"item": item, "annotator": annotator, "label": said}, kind="set", **WORDS)
+    labels = text(np.concatenate([held, held[..., 2:]], axis=-1).reshape(-1, 4), [*names, "twin"])
+    ann = dx.annotations(
+        {"item": item, "annotator": annotator, "label": labels}, kind="set", **WORDS
+    )
     pred = dx.predictions(
         {"item": np.arange(40), "system": ["m"] * 40, "label": text(system, [*names, "awe"])},
         kind="set", **WORDS,
@@ -48,10 +50,10 @@ def by_hand(held):
 
 def test_a_statistic_is_that_of_each_labels_annotations(study):
     ann, pred, held, system = study
-    found = dx.by_label(dx.krippendorff_alpha, ann)
-    assert found["element"].values.tolist() == ["anger", "fear", "joy", "twin"]
+    rows = dx.by_label(dx.krippendorff_alpha, ann)
+    assert rows["element"].values.tolist() == ["anger", "fear", "joy", "twin"]
     expected = [float(dx.krippendorff_alpha(by_hand(held[..., k]))) for k in (0, 1, 2, 2)]
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(rows, expected, atol=1e-12)
 
     with (
         pytest.warns(dx.DissensusWarning, match="taken as \"no\" in all annotations: 'awe'"),
@@ -73,9 +75,9 @@ def test_a_label_that_only_a_system_gives_is_no_annotators(study):
         pytest.warns(dx.DissensusWarning, match="taken as \"no\" in all annotations: 'awe'"),
         pytest.warns(dx.DissensusWarning, match="Label 'awe': .* is undefined"),
     ):
-        found = dx.by_label(lambda one, other: dx.discrepancy_ratio(one, other), ann, pred)
-    assert found["element"].values.tolist()[-1] == "awe"
-    last = found.sel(element="awe")
+        rows = dx.by_label(lambda one, other: dx.discrepancy_ratio(one, other), ann, pred)
+    assert rows["element"].values.tolist()[-1] == "awe"
+    last = rows.sel(element="awe")
     assert float(last["annotator_discrepancy"]) == 0
     assert last["system_discrepancy"].item() == pytest.approx(system[:, 3].mean())
 
@@ -127,9 +129,9 @@ def test_labels_that_hardly_differ_have_draws_that_hardly_differ(n):
     joy = np.random.default_rng(0).random((n, 2)) < 0.5
     twin = joy.copy()
     joy[0], twin[0], joy[1], twin[1] = [True, True], [True, False], [True, False], [True, False]
-    said = text(np.stack([joy, twin], axis=-1).reshape(-1, 2), ["joy", "twin"])
+    labels = text(np.stack([joy, twin], axis=-1).reshape(-1, 2), ["joy", "twin"])
     item, annotator = (each.ravel() for each in np.indices((n, 2)))
-    table = {"item": item, "annotator": annotator, "label": said}
+    table = {"item": item, "annotator": annotator, "label": labels}
     ann = dx.annotations(table, kind="set", **WORDS)
     draws = dx.by_label(dx.bayesian_bootstrap, dx.percent_agreement, ann, random_seed=1)
     assert np.corrcoef(draws.squeeze().values.T)[0, 1] > 1 - 4 / n
@@ -152,11 +154,11 @@ def test_results_by_label_are_arguments_of_their_label(study):
         dx.by_label("krippendorff_alpha", answers), dx.by_label("krippendorff_alpha", ann)
     )
     fits = dx.by_label(dx.models.dirichlet.fit, ann, random_seed=1, prior_count=1, **QUIET)
-    found = dx.by_label(dx.top_k_accuracy, fits, pred)
-    assert found.dims == ("chain", "draw", "element", "system")
+    rows = dx.by_label(dx.top_k_accuracy, fits, pred)
+    assert rows.dims == ("chain", "draw", "element", "system")
     hand = dx.predictions({"item": np.arange(40), "system": ["m"] * 40,
                            "label": np.where(study[3][:, 2], "yes", "no")})  # fmt: skip
-    np.testing.assert_array_equal(found.sel(element="joy"), dx.top_k_accuracy(fits["joy"], hand))
+    np.testing.assert_array_equal(rows.sel(element="joy"), dx.top_k_accuracy(fits["joy"], hand))
     how = {"weights": "bayesian-bootstrap", "random_seed": 1}
     rates = dx.by_label(dx.sensitivity_specificity, fits, pred, "yes", **how)
     one = dx.sensitivity_specificity(fits["joy"], hand, "yes", **how)  # the same weights
@@ -176,22 +178,22 @@ def test_known_sets_are_known_labels(study):
     )  # fmt: skip
     fits = dx.by_label(dx.models.dawid_skene.fit, ann, truth=truth, random_seed=1, **QUIET)
     for k, name in enumerate(["anger", "fear", "joy"]):
-        found = fits[name]["posterior"]["truth"].sel(label="yes").isel(item=slice(9))
-        np.testing.assert_array_equal(found.mean(("chain", "draw")), held[:9, 0, k])
+        result = fits[name]["posterior"]["truth"].sel(label="yes").isel(item=slice(9))
+        np.testing.assert_array_equal(result.mean(("chain", "draw")), held[:9, 0, k])
 
 
 def test_known_sets_are_taken_by_place_and_from_fits(study):
     ann, _, held, _ = study
-    said = text(np.c_[held[:, 0], held[:, 0, 2]], ["anger", "fear", "joy", "twin"])
-    known = {"item": range(40), "annotator": ["known"] * 40, "label": said}
+    labels = text(np.c_[held[:, 0], held[:, 0, 2]], ["anger", "fear", "joy", "twin"])
+    known = {"item": range(40), "annotator": ["known"] * 40, "label": labels}
     truth, how = dx.annotations(known, kind="set", **WORDS), {"positive": "yes", "random_seed": 1}
     roc = dx.by_label(dx.annotator_roc, ann, truth, **how)
     xr.testing.assert_identical(roc, dx.by_label(dx.annotator_roc, ann, truth=truth, **how))
     draws = roc["sensitivity"].mean("annotator").transpose("element", ...).values.reshape(4, -1)
     assert abs(np.corrcoef(draws)[np.triu_indices(4, 1)]).max() < 0.1  # seeds of their own
     fits = dx.by_label(dx.models.symmetric_confusion.fit, ann, random_seed=1, **QUIET)
-    found = dx.by_label(dx.annotator_roc, ann, truth=fits, **how)
-    assert found["sensitivity"].sizes["element"] == 4
+    rows = dx.by_label(dx.annotator_roc, ann, truth=fits, **how)
+    assert rows["sensitivity"].sizes["element"] == 4
 
 
 def test_groups_and_clusters_of_items_stay(study):
@@ -253,20 +255,20 @@ def test_misspelt_labels_are_warned_of_and_numbers_meet_text(study):
     ann = study[0]
     rows = {"item": np.arange(40), "system": ["m"] * 40, "label": ["joy;Fear"] * 40}
     with pytest.warns(dx.DissensusWarning, match="'Fear' is 'fear' except for capitals"):
-        found = dx.by_label(dx.naive_accuracy, ann, dx.predictions(rows, kind="set", **WORDS))
-    assert found["element"].values.tolist() == ["anger", "fear", "joy", "twin", "Fear"]
+        actual = dx.by_label(dx.naive_accuracy, ann, dx.predictions(rows, kind="set", **WORDS))
+    assert actual["element"].values.tolist() == ["anger", "fear", "joy", "twin", "Fear"]
     code = {"anger": "1", "fear": "2", "joy": "3", "twin": "4", "none": "none"}
     table = dx.to_dataframe(ann)
-    table["label"] = [";".join(code[one] for one in said.split(";")) for said in table["label"]]
+    table["label"] = [";".join(code[one] for one in labels.split(";")) for labels in table["label"]]
     numbered = dx.annotations(table, kind="set", **WORDS)
     assert numbered["element"].dtype.kind == "i"
     with pytest.warns(dx.DissensusWarning, match="'other'"):
-        found = dx.by_label(
+        actual = dx.by_label(
             dx.naive_accuracy, numbered,
             dx.predictions(rows | {"label": ["1;other"] * 40}, kind="set", **WORDS),
         )  # fmt: skip
-    assert found["element"].values.tolist() == ["1", "2", "3", "4", "other"]
-    wanted = float(found.sel(element="1").item())
+    assert actual["element"].values.tolist() == ["1", "2", "3", "4", "other"]
+    wanted = float(actual.sel(element="1").item())
     with pytest.warns(dx.DissensusWarning, match="'other'"):
         named = dx.by_label(
             dx.naive_accuracy, ann,
@@ -278,8 +280,8 @@ def test_misspelt_labels_are_warned_of_and_numbers_meet_text(study):
 def test_results_that_do_not_go_together_are_in_a_dict(study):
     ann = study[0]
     sizes = iter([1, 2, 3, 4])
-    found = dx.by_label(lambda one: xr.DataArray(np.zeros(next(sizes)), dims="q"), ann)
-    assert [one.size for one in found.values()] == [1, 2, 3, 4]
+    rows = dx.by_label(lambda one: xr.DataArray(np.zeros(next(sizes)), dims="q"), ann)
+    assert [one.size for one in rows.values()] == [1, 2, 3, 4]
     odd = iter([None, 1.0, 2.0, xr.DataArray(1.0)])
     assert dx.by_label(lambda one: next(odd), ann)["anger"] is None
 

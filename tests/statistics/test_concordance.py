@@ -25,17 +25,17 @@ def test_a_majority_of_two_or_less_is_slim():
 @pytest.mark.parametrize("chance", ["uniform", "empirical"])
 def test_without_confidence_it_is_percent_agreement_and_says_so(chance):
     items = study(np.random.default_rng(1), items=9, missing=0.1, trials=True)
-    found = dx.concordance(as_annotations(items, sure=False), chance=chance)
-    np.testing.assert_allclose(found, dx.percent_agreement(as_annotations(items)), rtol=1e-13)
-    assert found.attrs["confidence"] == "none given: 1 everywhere"
+    result = dx.concordance(as_annotations(items, sure=False), chance=chance)
+    np.testing.assert_allclose(result, dx.percent_agreement(as_annotations(items)), rtol=1e-13)
+    assert result.attrs["confidence"] == "none given: 1 everywhere"
     assert dx.concordance(as_annotations(items)).attrs["confidence"] == "as given"
 
 
 def test_full_confidence_and_agreement_are_one_whatever_the_labels():
     # Theorem 1 of the source: one label for all, where kappa and alpha are undefined.
     for labels in (["x"], ["x", "y"]):
-        said = ["x", "x", "x", *labels[-1:] * 2]
-        frame = {"item": [0, 0, 0, 1, 1], "annotator": [0, 1, 2, 0, 2], "label": said}
+        answers = ["x", "x", "x", *labels[-1:] * 2]
+        frame = {"item": [0, 0, 0, 1, 1], "annotator": [0, 1, 2, 0, 2], "label": answers}
         ann = dx.annotations({**frame, "sure": np.ones(5)}, confidence="sure")
         for chance in ("uniform", "empirical"):
             assert float(dx.concordance(ann, chance=chance)) == 1.0
@@ -69,8 +69,8 @@ def test_numbers_on_a_scale_agree_by_distance():
     ann = dx.from_matrix([[0.0, 1.0, 4.0]], kind="continuous")
     # Distances 1, 4 and 3 of 4 at most; of 10, if that is the scale.
     assert float(dx.concordance(ann, distance="absolute")) == pytest.approx((0.75 + 0 + 0.25) / 3)
-    found = dx.concordance(ann, distance="absolute", max_distance=10)
-    assert float(found) == pytest.approx((0.9 + 0.6 + 0.7) / 3)
+    result = dx.concordance(ann, distance="absolute", max_distance=10)
+    assert float(result) == pytest.approx((0.9 + 0.6 + 0.7) / 3)
     assert float(dx.concordance(ann)) == 0.0
     same = dx.from_matrix([[2.0, 2.0]], kind="continuous")
     assert float(dx.concordance(same, distance="squared")) == 1.0
@@ -126,8 +126,8 @@ def test_items_with_one_annotator_are_left_out_or_undefined():
     ann = dx.from_matrix([["x", "x"], ["y", None]])
     assert float(dx.concordance(ann)) == 1.0
     with pytest.warns(dx.DissensusWarning, match="1 of 2 values: fewer than two annotators"):
-        found = dx.concordance(ann, per_item=True)
-    np.testing.assert_array_equal(found, [1.0, np.nan])
+        result = dx.concordance(ann, per_item=True)
+    np.testing.assert_array_equal(result, [1.0, np.nan])
     alone = dx.from_matrix([["x", None], ["y", None]])
     with pytest.warns(dx.DissensusWarning, match="no item has labels of two annotators"):
         assert np.isnan(dx.concordance(alone))

@@ -116,9 +116,9 @@ def test_a_fit_that_knew_nothing_of_confidence_makes_levels_alike():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             dx.confidence_check(ann, truth, random_seed=1)
-        return [one for one in caught if "without confidence" in str(one.message)]
+        return [record for record in caught if "without confidence" in str(record.message)]
 
-    assert [one.filename for one in warnings_of(blind)] == [__file__]
+    assert [record.filename for record in warnings_of(blind)] == [__file__]
     assert not warnings_of(fit)
     assert not warnings_of(known)
 
@@ -169,8 +169,10 @@ def test_order_of_rows_and_names_does_not_matter():
     frame, ann, truth = labels()
     mixed = frame.sample(frac=1.0, random_state=1)
     other = dx.annotations(mixed, confidence="confidence")
-    one, two = (dx.confidence_check(a, truth, random_seed=1).mean(SAMPLE) for a in (ann, other))
-    gap = abs(one - two)
+    first, second = (
+        dx.confidence_check(a, truth, random_seed=1).mean(SAMPLE) for a in (ann, other)
+    )
+    gap = abs(first - second)
     assert max(float(x.max()) for x in gap.data_vars.values()) < 0.02
 
 

@@ -48,9 +48,9 @@ def test_it_is_its_definition_pair_by_pair(missing, kind):
         made = study(seed, kind, missing=0.5, trials=bool(seed % 2))
         ann = made.annotations()
         for name, distance in DISTANCES.items() if kind != "nominal" else [("nominal", nominal)]:
-            found = dx.cross_kappa(ann, ("x", "y"), name, missing)
+            kappa = dx.cross_kappa(ann, ("x", "y"), name, missing)
             expected = by_definition(made, missing, distance)
-            assert float(found) == pytest.approx(expected, abs=1e-12)
+            assert float(kappa) == pytest.approx(expected, abs=1e-12)
             also = dx.cross_kappa(ann, ("y", "x"), distance, missing)
             assert float(also) == pytest.approx(expected, abs=1e-12)
 
@@ -63,13 +63,13 @@ def test_normalised_it_is_over_the_root_of_both_alphas(kind, name):
         made = study(seed, kind, missing=0.3)
         alphas = [alpha_by_definition(on_the_shared_items(made, pool), distance) for pool in "xy"]
         for given in (name, distance):
-            found = float(dx.cross_kappa(made.annotations(), None, given, normalized=True))
+            value = float(dx.cross_kappa(made.annotations(), None, given, normalized=True))
             expected = np.nan
             if min(alphas) > 0:
                 defined += 1
                 kappa = by_definition(made, "weighted", distance)
                 expected = kappa / np.sqrt(alphas[0] * alphas[1])
-            assert found == pytest.approx(expected, abs=1e-11, nan_ok=True)
+            assert value == pytest.approx(expected, abs=1e-11, nan_ok=True)
     assert defined > 6
 
 
@@ -87,15 +87,15 @@ def test_the_example_of_its_authors(missing, expected, extra):
         first |= {6: "AAA", 7: "AAB"}
     items = range(1, 8)
     tables = ([table.get(item, "") for item in items] for table in (first, second))
-    found = dx.cross_kappa(_two_tables(*tables), missing=missing)
-    assert float(found) == pytest.approx(expected, abs=1e-14)
+    kappa = dx.cross_kappa(_two_tables(*tables), missing=missing)
+    assert float(kappa) == pytest.approx(expected, abs=1e-14)
 
 
 def test_the_worked_example_of_the_source():
     # Source 002, "Computing xRR", prints of four items and two annotators in either pool that d_o
     # is .25 and d_e .4375, so kappa_x close to .43; its table is a picture. This one has the two.
-    found = dx.cross_kappa(_two_tables(["01", "01", "00", "00"], ["01", "11", "00", "00"]))
-    assert float(found) == pytest.approx(1 - 0.25 / 0.4375, abs=1e-14)
+    kappa = dx.cross_kappa(_two_tables(["01", "01", "00", "00"], ["01", "11", "00", "00"]))
+    assert float(kappa) == pytest.approx(1 - 0.25 / 0.4375, abs=1e-14)
 
 
 @ITEMS
@@ -110,8 +110,8 @@ def test_two_paradigms(shared, missing):
     }
     for pools, (plain, normalised) in expected.items():
         assert round(float(dx.cross_kappa(ann, pools, missing=missing)), 4) == plain
-        found = dx.cross_kappa(ann, pools, missing=missing, normalized=True)
-        assert round(float(found), 4) == normalised
+        kappa = dx.cross_kappa(ann, pools, missing=missing, normalized=True)
+        assert round(float(kappa), 4) == normalised
 
 
 def test_a_job_run_twice_with_annotators_in_both_runs(shared):
@@ -124,8 +124,8 @@ def test_a_job_run_twice_with_annotators_in_both_runs(shared):
     ann = dx.annotations(frame, pool="group", trial="group")
     for normalized, expected in ((False, 0.5560), (True, 1.0274)):
         with pytest.warns(dx.DissensusWarning, match="^14 annotators are in both pools"):
-            found = dx.cross_kappa(ann, missing="items", normalized=normalized)
-        assert round(float(found), 4) == expected
+            kappa = dx.cross_kappa(ann, missing="items", normalized=normalized)
+        assert round(float(kappa), 4) == expected
 
 
 @ITEMS
@@ -133,23 +133,23 @@ def test_two_of_three_pools(missing):
     """All label everything: all readings agree. Alphas are of the package krippendorff."""
     rng = np.random.default_rng(4)
     truth = rng.integers(2, size=(10, 1))
-    said = {
+    labels = {
         pool: np.where(rng.random((10, n)) < 0.85, truth, 1 - truth)
         for pool, n in (("g1", 3), ("g2", 2), ("g3", 4))
     }
     ann = dx.annotations(
-        _frame(*((item, f"{pool}{who}", label, pool) for pool, table in said.items()
+        _frame(*((item, f"{pool}{who}", label, pool) for pool, table in labels.items()
                  for (item, who), label in np.ndenumerate(table))),
         pool="pool", kind="nominal",
     )  # fmt: skip
     for pools in (("g1", "g2"), ("g3", "g1")):
-        x, y = (said[pool] for pool in pools)
+        x, y = (labels[pool] for pool in pools)
         apart = np.mean(x.ravel()[:, None] != y.ravel())
         kappa = 1 - np.mean(x[:, :, None] != y[:, None]) / apart
         alphas = [krippendorff.alpha(one.T, level_of_measurement="nominal") for one in (x, y)]
         for normalized, expected in ((False, kappa), (True, kappa / np.sqrt(np.prod(alphas)))):
-            found = dx.cross_kappa(ann, pools, missing=missing, normalized=normalized)
-            assert float(found) == pytest.approx(expected, abs=1e-12)
+            actual = dx.cross_kappa(ann, pools, missing=missing, normalized=normalized)
+            assert float(actual) == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_job_run_twice_by_the_same_annotators_on_the_same_items():
@@ -166,8 +166,8 @@ def test_a_job_run_twice_by_the_same_annotators_on_the_same_items():
             expected[True] = kappa / np.sqrt(alphas[0] * alphas[1])
         for normalized, value in expected.items():
             with pytest.warns(dx.DissensusWarning, match="^2 annotators are in both pools"):
-                found = dx.cross_kappa(made.annotations(), missing="items", normalized=normalized)
-            assert float(found) == pytest.approx(value, abs=1e-11)
+                actual = dx.cross_kappa(made.annotations(), missing="items", normalized=normalized)
+            assert float(actual) == pytest.approx(value, abs=1e-11)
 
 
 def test_ratings_of_faces(shared):
@@ -181,8 +181,8 @@ def test_ratings_of_faces(shared):
     }  # fmt: skip
     for name, value in expected.items():
         ann = dx.annotations(frame[frame["dimension"] == name], pool="group")
-        found = dx.cross_kappa(ann, distance="interval", missing="items")
-        assert round(float(found), 4) == value, name
+        kappa = dx.cross_kappa(ann, distance="interval", missing="items")
+        assert round(float(kappa), 4) == value, name
 
 
 def test_crowd_and_experts(shared):
@@ -198,7 +198,7 @@ def test_crowd_and_experts(shared):
     for part, value in (("crowd", 0.4870), ("experts", 0.5566)):
         own = dx.annotations(frame[frame["pool"] == part])
         assert round(float(dx.krippendorff_alpha(own)), 4) == value
-    found = dx.cross_kappa(dx.annotations(frame, pool="pool"))
+    kappa = dx.cross_kappa(dx.annotations(frame, pool="pool"))
     both = frame[frame.groupby("item")["pool"].transform("nunique") == 2]
     counts = {pool: pd.crosstab(part["item"], part["label"])
               for pool, part in both.groupby("pool")}  # fmt: skip
@@ -207,7 +207,7 @@ def test_crowd_and_experts(shared):
     r, s = x.sum(axis=1), y.sum(axis=1)
     observed = ((r + s) * (1 - (x * y).sum(axis=1) / (r * s))).sum() / (r + s).sum()
     expected = 1 - (x.sum() * y.sum()).sum() / (r.sum() * s.sum())
-    assert float(found) == pytest.approx(1 - observed / expected, abs=1e-12)
+    assert float(kappa) == pytest.approx(1 - observed / expected, abs=1e-12)
 
 
 def _frame(*rows):
@@ -229,9 +229,9 @@ def test_two_negative_reliabilities_give_no_positive_one():
     ann = _two_tables(["ab"] * 2, ["ab"] * 2)
     assert float(dx.cross_kappa(ann)) == pytest.approx(0.0)
     with pytest.warns(dx.DissensusWarning, match="pool 'x' .* is not positive"):
-        found = dx.cross_kappa(ann, normalized=True)
-    assert np.isnan(found)
-    assert found.name == "normalized_cross_kappa"
+        kappa = dx.cross_kappa(ann, normalized=True)
+    assert np.isnan(kappa)
+    assert kappa.name == "normalized_cross_kappa"
 
 
 def test_a_reliability_that_is_positive_by_rounding_only_is_none():
@@ -308,19 +308,19 @@ def test_large_pools_do_not_overflow():
     label = truth[item] ^ (rng.random(len(item)) < 0.1)
     annotator = np.tile(np.arange(10), 100_000)
     frame = {"item": item, "annotator": annotator, "label": label, "pool": annotator % 2}
-    found = dx.cross_kappa(dx.annotations(frame, pool="pool"))
+    kappa = dx.cross_kappa(dx.annotations(frame, pool="pool"))
     # Two annotators who are each right 9 times in 10 agree .82 of the time; .64 past one half.
-    assert float(found) == pytest.approx(0.64, abs=0.01)
+    assert float(kappa) == pytest.approx(0.64, abs=0.01)
 
 
 def test_somebody_in_both_pools_is_one_person_in_each():
     rows = [("i", "ann", "a", "x"), ("i", "bob", "b", "x"), ("i", "eve", "a", "y"),
             ("j", "bob", "b", "x"), ("j", "ann", "b", "y"), ("j", "eve", "a", "y")]  # fmt: skip
     moved = [(i, who + pool, label, pool) for i, who, label, pool in rows]
-    one, two = (dx.annotations(_frame(*table), pool="pool") for table in (rows, moved))
+    first, second = (dx.annotations(_frame(*table), pool="pool") for table in (rows, moved))
     with pytest.warns(dx.DissensusWarning, match="^1 annotator is in both pools, 'x' and 'y'"):
-        found = float(dx.cross_kappa(one))
-    assert found == float(dx.cross_kappa(two))
+        value = float(dx.cross_kappa(first))
+    assert value == float(dx.cross_kappa(second))
 
 
 def test_two_labels_without_trials_are_refused():

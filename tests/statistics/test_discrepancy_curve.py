@@ -55,9 +55,9 @@ def test_each_point_is_the_ratio_of_the_labels_decided_there(seed):
     assert curve.dims == ("system", "threshold")
     assert curve.name == "discrepancy_curve"
     for threshold in GRID:
-        found = dx.discrepancy_ratio(ann, decided(scores, threshold), weights=weights)
+        ratio = dx.discrepancy_ratio(ann, decided(scores, threshold), weights=weights)
         np.testing.assert_allclose(
-            curve.sel(threshold=threshold), found["discrepancy_ratio"], rtol=1e-12
+            curve.sel(threshold=threshold), ratio["discrepancy_ratio"], rtol=1e-12
         )
 
 
@@ -104,9 +104,9 @@ def test_scores_come_as_predictions_arrays_and_mappings():
         )
     mapping = dict(zip(one["item"].to_numpy().tolist(), one.to_numpy().tolist(), strict=True))
     for given in (mapping, pd.Series(mapping)):
-        found = dx.discrepancy_curve(ann, given, GRID)
-        assert found["system"].item() == "scores"
-        np.testing.assert_allclose(found, expected.sel(system=["s"]))
+        actual = dx.discrepancy_curve(ann, given, GRID)
+        assert actual["system"].item() == "scores"
+        np.testing.assert_allclose(actual, expected.sel(system=["s"]))
 
 
 def test_items_without_scores_are_dropped_if_asked():
@@ -114,9 +114,9 @@ def test_items_without_scores_are_dropped_if_asked():
     part = scores.isel(item=slice(2, None))
     with pytest.raises(PredictionError, match="2 annotated items without predictions"):
         dx.discrepancy_curve(ann, part, GRID)
-    found = dx.discrepancy_curve(ann, part, 0.5, on_missing="drop")
+    actual = dx.discrepancy_curve(ann, part, 0.5, on_missing="drop")
     expected = dx.discrepancy_ratio(ann, decided(part, 0.5), on_missing="drop")
-    np.testing.assert_allclose(found[:, 0], expected["discrepancy_ratio"])
+    np.testing.assert_allclose(actual[:, 0], expected["discrepancy_ratio"])
 
 
 def test_a_band_from_the_bootstrap():
@@ -230,8 +230,8 @@ def test_a_list_without_the_positive_label_is_named():
 def test_true_and_false_are_labels():
     frame = {"item": [1, 1, 2, 2], "annotator": [1, 2, 1, 2], "label": [True, False, True, True]}
     ann = dx.annotations(frame)
-    found = dx.discrepancy_curve(ann, {1: 0.2, 2: 0.9}, [0.5], positive=True)
-    assert found.item() == pytest.approx(0.5)
+    result = dx.discrepancy_curve(ann, {1: 0.2, 2: 0.9}, [0.5], positive=True)
+    assert result.item() == pytest.approx(0.5)
     assert dx.discrepancy_curve(ann, {1: 0.2, 2: 0.9}, [0.5], positive=False).item() == 1.5
 
 

@@ -40,24 +40,24 @@ def read(frame, **how):
 
 def test_strata_all_weigh_the_same():
     frame, pred = study(np.random.default_rng(8))
-    found = dx.discrepancy_ratio(read(frame, stratum="stratum"), pred, stratified=True)
+    ratio = dx.discrepancy_ratio(read(frame, stratum="stratum"), pred, stratified=True)
     parts = [
         dx.discrepancy_ratio(read(part), pred, on_missing="drop")
         for _, part in frame.groupby("stratum")
     ]
-    for name in found.data_vars:
+    for name in ratio.data_vars:
         expected = sum(part[name] for part in parts) / 3
-        np.testing.assert_allclose(found[name], expected, rtol=1e-12)
+        np.testing.assert_allclose(ratio[name], expected, rtol=1e-12)
 
 
 def test_each_pool_by_itself():
     frame, pred = study(np.random.default_rng(9))
-    found = dx.discrepancy_ratio(read(frame, pool="pool"), pred, by_pool=True)
-    assert found["annotator_discrepancy"].dims == ("pool",)
-    assert found["discrepancy_ratio"].dims == ("system", "pool")
+    ratio = dx.discrepancy_ratio(read(frame, pool="pool"), pred, by_pool=True)
+    assert ratio["annotator_discrepancy"].dims == ("pool",)
+    assert ratio["discrepancy_ratio"].dims == ("system", "pool")
     for name, part in frame.groupby("pool"):
         alone = dx.discrepancy_ratio(read(part), pred, on_missing="drop")
-        xr.testing.assert_allclose(found.sel(pool=name, drop=True), alone)
+        xr.testing.assert_allclose(ratio.sel(pool=name, drop=True), alone)
     both = dx.discrepancy_ratio(
         read(frame, pool="pool", stratum="stratum"), pred, by_pool=True, stratified=True
     )
@@ -88,9 +88,9 @@ def test_a_stratum_without_disagreement_is_named():
     )
     pred = dx.predictions({"item": [1, 2], "system": ["s"] * 2, "label": ["a", "a"]})
     with pytest.warns(DissensusWarning, match="no disagreement.* in stratum 'easy'"):
-        found = dx.discrepancy_ratio(read(frame, stratum="stratum"), pred, stratified=True)
-    assert np.isnan(found["discrepancy_ratio"]).all()
-    assert found["annotator_discrepancy"].item() == 0.5
+        ratio = dx.discrepancy_ratio(read(frame, stratum="stratum"), pred, stratified=True)
+    assert np.isnan(ratio["discrepancy_ratio"]).all()
+    assert ratio["annotator_discrepancy"].item() == 0.5
 
 
 @pytest.mark.parametrize("how", [{}, {"stratified": True}, {"by_pool": True}])
@@ -112,9 +112,9 @@ def test_items_with_one_annotator_or_without_predictions_count_for_neither():
     pred = dx.predictions({"item": [0, 1], "system": ["s"] * 2, "label": ["a", "b"]})
     with pytest.raises(PredictionError, match="1 annotated item without predictions"):
         dx.discrepancy_ratio(ann, pred)
-    found = dx.discrepancy_ratio(ann, pred, on_missing="drop")
-    assert found["annotator_discrepancy"].item() == 1.0
-    assert found["system_discrepancy"].item() == 0.5
+    ratio = dx.discrepancy_ratio(ann, pred, on_missing="drop")
+    assert ratio["annotator_discrepancy"].item() == 1.0
+    assert ratio["system_discrepancy"].item() == 0.5
 
 
 @pytest.mark.parametrize("distance", ["nominal", "squared", "absolute", "jaccard", squared])
@@ -132,10 +132,10 @@ def test_annotators_who_agree_have_no_ratio():
     ann = dx.from_matrix([["a", "a", None], ["b", "b", "b"]])
     pred = dx.predictions({"item": [0, 1], "system": ["s"] * 2, "label": ["a", "a"]})
     with pytest.warns(DissensusWarning, match="annotators agree on every item"):
-        found = dx.discrepancy_ratio(ann, pred)
-    assert np.isnan(found["discrepancy_ratio"]).all()
-    assert found["annotator_discrepancy"].item() == 0.0
-    assert found["system_discrepancy"].item() == 0.5
+        ratio = dx.discrepancy_ratio(ann, pred)
+    assert np.isnan(ratio["discrepancy_ratio"]).all()
+    assert ratio["annotator_discrepancy"].item() == 0.0
+    assert ratio["system_discrepancy"].item() == 0.5
 
 
 @pytest.mark.parametrize("distance", ["squared", "absolute", "hinge"])
@@ -144,8 +144,8 @@ def test_equal_numbers_are_exactly_0_apart(distance):
     ann = dx.from_matrix(np.repeat([[0.1], [1e9 / 3], [-7.3]], 7, axis=1))
     pred = dx.predictions({"item": [0, 1, 2], "system": ["s"] * 3, "label": [0.1, 0.2, 0.3]})
     with pytest.warns(DissensusWarning, match="annotators agree"):
-        found = dx.discrepancy_ratio(ann, pred, distance, **how)
-    assert found["annotator_discrepancy"].item() == 0.0
+        ratio = dx.discrepancy_ratio(ann, pred, distance, **how)
+    assert ratio["annotator_discrepancy"].item() == 0.0
 
 
 def test_equal_rankings_are_exactly_0_apart(rankings):
@@ -153,16 +153,16 @@ def test_equal_rankings_are_exactly_0_apart(rankings):
     said["p"]["z"] = [["a"], ["b", "c"]]  # the same, written the other way round
     ann = dx.from_rankings(said, labels=list("abcdef"))
     with pytest.warns(DissensusWarning, match="annotators agree"):
-        found = dx.discrepancy_ratio(ann, rankings[1], depth=5)
-    assert found["annotator_discrepancy"].item() == 0.0
+        ratio = dx.discrepancy_ratio(ann, rankings[1], depth=5)
+    assert ratio["annotator_discrepancy"].item() == 0.0
 
 
 def test_one_annotator_everywhere():
     ann = dx.from_matrix([["a", None], [None, "b"]])
     pred = dx.predictions({"item": [0, 1], "system": ["s"] * 2, "label": ["a", "a"]})
     with pytest.warns(DissensusWarning, match="no item has labels of two annotators"):
-        found = dx.discrepancy_ratio(ann, pred)
-    assert all(np.isnan(found[name]).all() for name in found.data_vars)
+        ratio = dx.discrepancy_ratio(ann, pred)
+    assert all(np.isnan(ratio[name]).all() for name in ratio.data_vars)
 
 
 def test_labels_outside_the_label_space_agree_with_nobody(votes):
@@ -170,8 +170,8 @@ def test_labels_outside_the_label_space_agree_with_nobody(votes):
     pred = dx.predictions({"item": list("ijk"), "system": ["s"] * 3, "label": ["z", "y", "x"]})
     for distance in ("nominal", "jaccard", nominal):
         with pytest.warns(DissensusWarning, match="outside the label space.*'z'"):
-            found = dx.discrepancy_ratio(ann, pred, distance)
-        assert found["system_discrepancy"].item() == pytest.approx((1 + 0 + 0.5) / 3)
+            ratio = dx.discrepancy_ratio(ann, pred, distance)
+        assert ratio["system_discrepancy"].item() == pytest.approx((1 + 0 + 0.5) / 3)
 
 
 @pytest.mark.parametrize(
@@ -217,11 +217,11 @@ def test_data_that_do_not_have_the_distance(votes, rankings):
 def test_ordered_numbers_take_fractions_from_systems():
     ann = dx.from_matrix([[1, 2], [2, 4]], kind="ordinal")
     pred = dx.predictions({"item": [0, 1], "system": ["s"] * 2, "label": [1.5, 3.0]})
-    found = dx.discrepancy_ratio(ann, pred)
-    assert found.attrs["distance"] == "squared"
-    assert found["system_discrepancy"].item() == (0.25 + 1.0) / 2
-    asked = dx.discrepancy_ratio(ann, pred, squared)
-    xr.testing.assert_allclose(found.drop_attrs(), asked.drop_attrs())
+    ratio = dx.discrepancy_ratio(ann, pred)
+    assert ratio.attrs["distance"] == "squared"
+    assert ratio["system_discrepancy"].item() == (0.25 + 1.0) / 2
+    requested = dx.discrepancy_ratio(ann, pred, squared)
+    xr.testing.assert_allclose(ratio.drop_attrs(), requested.drop_attrs())
 
 
 def test_ordered_words_are_names():

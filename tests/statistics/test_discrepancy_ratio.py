@@ -24,7 +24,7 @@ def check(ann, pred, said, answers, distance, delta, **how):
     items = ann["item"].values.tolist()
     weights = dict(zip(items, np.random.default_rng(1).exponential(size=len(items)), strict=True))
     weighted = dx.discrepancy_ratio(ann, pred, distance, **how, weights=weights)
-    for found, given in ((plain, None), (weighted, weights)):
+    for actual, given in ((plain, None), (weighted, weights)):
         for system in answers:
             mu, alpha = reference.discrepancies(said, answers[system], delta, given)
             expected = {
@@ -34,9 +34,9 @@ def check(ann, pred, said, answers, distance, delta, **how):
             }
             for name, value in expected.items():
                 one = (
-                    found[name].sel(system=system)
+                    actual[name].sel(system=system)
                     if name != "annotator_discrepancy"
-                    else found[name]
+                    else actual[name]
                 )
                 np.testing.assert_allclose(one, value, rtol=1e-11, atol=1e-14)
     for alpha_items in ("same", "all"):
@@ -48,9 +48,9 @@ def check(ann, pred, said, answers, distance, delta, **how):
 
 def table_of(rng, draw, repeats):
     """Return annotations and the answers of systems, as they were drawn."""
-    said = reference.random_said(rng, draw, repeats=repeats)
-    items = sorted({item for item, _ in said})
-    return said, {s: {item: draw(rng) for item in items} for s in ("one", "two")}
+    labels = reference.random_said(rng, draw, repeats=repeats)
+    items = sorted({item for item, _ in labels})
+    return labels, {s: {item: draw(rng) for item in items} for s in ("one", "two")}
 
 
 NUMBERS = {
@@ -76,10 +76,10 @@ def test_numbers_equal_the_definition(distance, repeats, draw):
     given = delta if distance == "callable" else distance
     for seed in range(3):
         rng = np.random.default_rng([seed, repeats])
-        said, answers = table_of(rng, draw, repeats)
-        ann = reference.annotations(said, rng, kind="continuous")
+        labels, answers = table_of(rng, draw, repeats)
+        ann = reference.annotations(labels, rng, kind="continuous")
         pred = reference.predictions(answers, kind="continuous")
-        check(ann, pred, said, answers, given, delta, **how)
+        check(ann, pred, labels, answers, given, delta, **how)
 
 
 def uneven(y, z):
@@ -92,12 +92,12 @@ def uneven(y, z):
 def test_names_equal_the_definition(repeats):
     for seed in range(3):
         rng = np.random.default_rng([seed, 9])
-        said, answers = table_of(rng, lambda rng: str(rng.choice(LABELS)), repeats)
-        ann = reference.annotations(said, rng, labels=LABELS, kind="nominal")
+        labels, answers = table_of(rng, lambda rng: str(rng.choice(LABELS)), repeats)
+        ann = reference.annotations(labels, rng, labels=LABELS, kind="nominal")
         pred = reference.predictions(answers)
         for distance in (None, "nominal", nominal, uneven):
             delta = uneven if distance is uneven else nominal
-            check(ann, pred, said, answers, distance, delta)
+            check(ann, pred, labels, answers, distance, delta)
 
 
 def jaccard(one, two):
@@ -173,19 +173,19 @@ def overlap_distance(depth):
 @undefined_in_silence
 def test_rankings_equal_the_definition(depth):
     for seed in range(2):
-        said, answers = table_of(np.random.default_rng(seed), random_ranking, 2)
-        ann, pred = ranked(said, answers)
+        labels, answers = table_of(np.random.default_rng(seed), random_ranking, 2)
+        ann, pred = ranked(labels, answers)
         delta = overlap_distance(depth)
-        check(ann, pred, said, answers, None, delta, depth=depth)
-    check(ann, pred, said, answers, delta, delta)
+        check(ann, pred, labels, answers, None, delta, depth=depth)
+    check(ann, pred, labels, answers, delta, delta)
 
 
 @undefined_in_silence
 def test_rankings_as_sets_of_what_they_list():
-    said, answers = table_of(np.random.default_rng(5), random_ranking, 2)
+    labels, answers = table_of(np.random.default_rng(5), random_ranking, 2)
     sets = {
         key: [frozenset(label for ranking in rankings for block in ranking for label in block)]
-        for key, rankings in said.items()
+        for key, rankings in labels.items()
     }
     listed = {
         system: {
@@ -194,7 +194,7 @@ def test_rankings_as_sets_of_what_they_list():
         }
         for system, given in answers.items()
     }
-    check(*ranked(said, answers), sets, listed, "jaccard", jaccard)
+    check(*ranked(labels, answers), sets, listed, "jaccard", jaccard)
 
 
 def test_a_callable_is_asked_once_for_each_pair_and_direction():
@@ -205,27 +205,27 @@ def test_a_callable_is_asked_once_for_each_pair_and_direction():
         return abs(one - two)
 
     rng = np.random.default_rng(5)
-    said, answers = table_of(rng, lambda rng: int(rng.integers(4)), 2)
-    ann = reference.annotations(said, rng, kind="ordinal", labels=range(4))
+    labels, answers = table_of(rng, lambda rng: int(rng.integers(4)), 2)
+    ann = reference.annotations(labels, rng, kind="ordinal", labels=range(4))
     dx.discrepancy_ratio(ann, reference.predictions(answers), distance)
     assert len(calls) <= 2 * 10  # four labels: ten pairs
     assert all(type(label) is int for pair in calls for label in pair)
 
 
 def test_depth_is_that_of_the_longest_ranking_and_is_kept(rankings):
-    found = dx.discrepancy_ratio(*rankings)
-    assert found.attrs == {"distance": "ranking", "depth": 3}
-    xr.testing.assert_equal(found, dx.discrepancy_ratio(*rankings, depth=3))
+    ratio = dx.discrepancy_ratio(*rankings)
+    assert ratio.attrs == {"distance": "ranking", "depth": 3}
+    xr.testing.assert_equal(ratio, dx.discrepancy_ratio(*rankings, depth=3))
 
 
 def test_binary_closed_forms():
     """Eq. 5 to 8: means and (population) variances of labels are all it takes."""
     rng = np.random.default_rng(6)
-    said = reference.random_said(rng, lambda rng: float(rng.integers(0, 2)), n_items=30, repeats=3)
-    said = {key: labels for key, labels in said.items() if key[1] < 4 or key[0] % 2}
-    voices = {i: v for i, v in reference.by_item(said).items() if len(v) >= 2}
-    answers = {i: float(rng.integers(0, 2)) for i, _ in said}
-    means = {i: np.array([np.mean(labels) for labels in v.values()]) for i, v in voices.items()}
+    given = reference.random_said(rng, lambda rng: float(rng.integers(0, 2)), n_items=30, repeats=3)
+    given = {key: labels for key, labels in given.items() if key[1] < 4 or key[0] % 2}
+    statements = {i: v for i, v in reference.by_item(given).items() if len(v) >= 2}
+    answers = {i: float(rng.integers(0, 2)) for i, _ in given}
+    means = {i: np.array([np.mean(labels) for labels in v.values()]) for i, v in statements.items()}
     y = np.array([m.mean() for m in means.values()])
     spread = np.array([m.var() for m in means.values()])
     n = np.array([len(m) for m in means.values()])
@@ -234,11 +234,11 @@ def test_binary_closed_forms():
     mu = (
         m.mean() + y.mean() - 2 * m.mean() * y.mean() - 2 * np.mean((m - m.mean()) * (y - y.mean()))
     )
-    ann = reference.annotations(said, kind="continuous")
+    ann = reference.annotations(given, kind="continuous")
     pred = reference.predictions({"s": answers}, kind="continuous")
-    found = dx.discrepancy_ratio(ann, pred, "squared")
-    np.testing.assert_allclose(found["annotator_discrepancy"], alpha, rtol=1e-12)
-    np.testing.assert_allclose(found["system_discrepancy"], [mu], rtol=1e-12)
+    ratio = dx.discrepancy_ratio(ann, pred, "squared")
+    np.testing.assert_allclose(ratio["annotator_discrepancy"], alpha, rtol=1e-12)
+    np.testing.assert_allclose(ratio["system_discrepancy"], [mu], rtol=1e-12)
 
 
 def test_one_binary_label_each():
@@ -247,10 +247,10 @@ def test_one_binary_label_each():
     ann = dx.from_matrix(labels, kind="ordinal")
     pred = dx.predictions({"item": range(25), "system": ["s"] * 25, "label": labels[:, 0]})
     alpha = np.mean(2 * 5 * labels.var(axis=1) / 4)
-    found = dx.discrepancy_ratio(ann, pred)
-    np.testing.assert_allclose(found["annotator_discrepancy"], alpha, rtol=1e-12)
+    ratio = dx.discrepancy_ratio(ann, pred)
+    np.testing.assert_allclose(ratio["annotator_discrepancy"], alpha, rtol=1e-12)
     nominal = dx.discrepancy_ratio(ann, pred, "nominal")
-    xr.testing.assert_allclose(found.drop_attrs(), nominal.drop_attrs())
+    xr.testing.assert_allclose(ratio.drop_attrs(), nominal.drop_attrs())
 
 
 def test_a_strict_annotator_changes_nothing():
@@ -268,8 +268,8 @@ def test_a_strict_annotator_changes_nothing():
     pred = dx.predictions({"item": [0, 1], "system": ["s"] * 2, "label": space[-2:]})
     for strict in (rows, [row[:2] for row in rows]):
         ann = dx.from_matrix(strict, labels=space, kind="nominal")
-        found = dx.discrepancy_ratio(ann, pred, delta)["discrepancy_ratio"].item()
-        assert found == pytest.approx((0.1 + 1.7) / (0.3 + 2.0), rel=1e-14)
+        ratio = dx.discrepancy_ratio(ann, pred, delta)["discrepancy_ratio"].item()
+        assert ratio == pytest.approx((0.1 + 1.7) / (0.3 + 2.0), rel=1e-14)
 
 
 def test_the_hinge_forgives_up_to_its_tolerance():
@@ -277,8 +277,8 @@ def test_the_hinge_forgives_up_to_its_tolerance():
     ann = dx.from_matrix([[50.0, 60.0], [40.0, 70.0]])
     pred = dx.predictions({"item": [0, 1], "system": ["s"] * 2, "label": [55.0, 20.0]},
                           kind="continuous")  # fmt: skip
-    found = dx.discrepancy_ratio(ann, pred, "hinge", tolerance=15)
-    assert found["annotator_discrepancy"].item() == (0 + 15) / 2
-    assert found["system_discrepancy"].item() == (0 + (5 + 35) / 2) / 2
+    ratio = dx.discrepancy_ratio(ann, pred, "hinge", tolerance=15)
+    assert ratio["annotator_discrepancy"].item() == (0 + 15) / 2
+    assert ratio["system_discrepancy"].item() == (0 + (5 + 35) / 2) / 2
     plain = dx.discrepancy_ratio(ann, pred, "hinge", tolerance=0).drop_attrs()
     xr.testing.assert_identical(plain, dx.discrepancy_ratio(ann, pred, "absolute").drop_attrs())

@@ -57,8 +57,8 @@ def exact(swap, kept):
 )  # fmt: skip
 def test_simulated_ratios_are_the_exact_ones_whatever_the_number_of_annotators(swap, kept, count):
     """Figures 2b and 2c."""
-    found = ratio(np.random.default_rng(1), swap, kept, count=count)
-    assert found == pytest.approx(exact(swap, kept), rel=0.05)
+    result = ratio(np.random.default_rng(1), swap, kept, count=count)
+    assert result == pytest.approx(exact(swap, kept), rel=0.05)
 
 
 def test_the_figures_of_the_source_are_the_exact_ratios():
@@ -81,9 +81,9 @@ def test_a_strict_annotator_does_not_matter():
     """Figure 2d: images differ in their swap probability; one annotator skips the harder ones."""
     rng = np.random.default_rng(6)
     swap = rng.uniform(0, 0.6, ITEMS)
-    found = []
+    result = []
     for skipped in (0.0, 0.3, 0.6, 0.9):
         missing = np.zeros((ITEMS, 4), dtype=bool)
         missing[:, 0] = swap > np.quantile(swap, 1 - skipped) if skipped else False
-        found.append(ratio(rng, swap, 0.9, count=4, missing=missing))
-    np.testing.assert_allclose(found, found[0], rtol=0.04)
+        result.append(ratio(rng, swap, 0.9, count=4, missing=missing))
+    np.testing.assert_allclose(result, result[0], rtol=0.04)

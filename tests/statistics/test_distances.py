@@ -19,23 +19,23 @@ from dissensus.statistics._read import rows_of
 NAMED = [("nominal", nominal), ("squared", squared), ("interval", squared), ("absolute", absolute)]
 
 
-def check(found, made, distance, order):
-    said = made.said()
-    voices = [list(said[item].values()) for item in order]
-    for i, labels in enumerate(voices):
-        own = sum(psi(one, one, distance) for one in labels)
-        everything = sum(psi(one, two, distance) for one in labels for two in labels)
-        assert found.own[i] == pytest.approx(own, abs=1e-11)
-        assert found.within[i] == pytest.approx(everything - own, abs=1e-10)
+def check(result, made, distance, order):
+    answers = made.said()
+    statements = [list(answers[item].values()) for item in order]
+    for i, labels in enumerate(statements):
+        own = sum(psi(label, label, distance) for label in labels)
+        everything = sum(psi(label, two, distance) for label in labels for two in labels)
+        assert result.own[i] == pytest.approx(own, abs=1e-11)
+        assert result.within[i] == pytest.approx(everything - own, abs=1e-10)
     left, right = np.random.default_rng(len(order)).random((2, len(order)))
-    margin = found.margin if isinstance(found.margin, np.ndarray) else found.margin.toarray()
+    margin = result.margin if isinstance(result.margin, np.ndarray) else result.margin.toarray()
     across = sum(
-        left[i] * right[j] * psi(one, two, distance)
-        for i, labels in enumerate(voices) for one in labels
-        for j, others in enumerate(voices) for two in others
+        left[i] * right[j] * psi(label, two, distance)
+        for i, labels in enumerate(statements) for label in labels
+        for j, others in enumerate(statements) for two in others
     )  # fmt: skip
-    assert found.cross(left @ margin, right @ margin) == pytest.approx(across, abs=1e-10)
-    several = found.cross(np.stack([left @ margin] * 2), np.stack([right @ margin] * 2))
+    assert result.cross(left @ margin, right @ margin) == pytest.approx(across, abs=1e-10)
+    several = result.cross(np.stack([left @ margin] * 2), np.stack([right @ margin] * 2))
     assert several == pytest.approx([across] * 2, abs=1e-10)
 
 
@@ -104,11 +104,11 @@ def test_equal_numbers_have_no_distance_left_by_rounding():
         numbers = np.full((4, 3), value)
         numbers[0] = 10 * rng.normal(size=3)  # the centre is elsewhere
         ann = dx.from_matrix(numbers)
-        found = disagreement(ann, rows_of(ann), "squared")
+        result = disagreement(ann, rows_of(ann), "squared")
         weights = np.array([0.0, *rng.random(3)])
-        assert found.cross(weights @ found.margin, weights @ found.margin) == 0.0
-        assert (found.within >= 0).all()
-        assert (found.own == 0).all()
+        assert result.cross(weights @ result.margin, weights @ result.margin) == 0.0
+        assert (result.within >= 0).all()
+        assert (result.own == 0).all()
 
 
 @pytest.mark.parametrize("offset", [1e3, 1e5, 1e7, 1e12])
@@ -116,8 +116,8 @@ def test_items_far_from_all_others_are_exact_or_said_to_be_lost(offset):
     """Weights may pick items far from the centre of the rest, in sums around that centre."""
     near = np.array([[0, 1.5], [1.25, 2], [0, 2.75]])
     far = dx.from_matrix(np.concatenate([np.tile([0.0, 1.0], (9, 1)), near + offset]))
-    found = disagreement(far, rows_of(far), "squared")
-    np.testing.assert_array_equal(found.within[9:], 2 * np.diff(near, axis=1)[:, 0] ** 2)
+    actual = disagreement(far, rows_of(far), "squared")
+    np.testing.assert_array_equal(actual.within[9:], 2 * np.diff(near, axis=1)[:, 0] ** 2)
     picked = [0] * 9 + [1] * 3
     expected = float(dx.krippendorff_alpha(dx.from_matrix(near)))
     if offset <= 1e5:
@@ -157,8 +157,8 @@ def test_numbers_whose_distances_no_float_holds_are_refused(statistic, scale):
         with pytest.raises(dx.AnnotationError, match="differences neither overflow nor underflow"):
             of(ann, distance)
     if scale > 1e-300:  # shares of one another are what they are at any scale
-        found = dx.krippendorff_alpha(ann, "ratio")
-        assert float(found) == pytest.approx(
+        alpha = dx.krippendorff_alpha(ann, "ratio")
+        assert float(alpha) == pytest.approx(
             float(dx.krippendorff_alpha(dx.from_matrix(matrix, kind="continuous"), "ratio"))
         )
 

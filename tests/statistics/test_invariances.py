@@ -132,10 +132,10 @@ def test_labels_that_nobody_used_do_not_matter(entry, variant, seed):
             continue
         extra = WORDS[-2:] if made.kind == "nominal" else (17, 40)
         wider = type(made)(**{**vars(made), "labels": (*made.labels, *extra)})
-        found, expected = taken(entry, variant, wider), taken(entry, variant, made)
+        actual, expected = taken(entry, variant, wider), taken(entry, variant, made)
         if "label" in expected.coords:
-            found = found.sel(label=expected["label"])
-        assert_same(found, expected)
+            actual = actual.sel(label=expected["label"])
+        assert_same(actual, expected)
 
 
 @every_variant
@@ -148,8 +148,8 @@ def test_saying_the_same_thing_again_does_not_matter(entry, variant, seed):
         again = [(item, who, 1, *rest) for item, who, _, *rest in made.rows[::2]]
         twice = type(made)(**{**vars(made), "rows": [*made.rows, *again]})
         try:
-            found = taken(entry, variant, twice)
+            result = taken(entry, variant, twice)
         except dx.DissensusError as problem:
             assert "trial" in str(problem)
             continue
-        assert_same(found, taken(entry, variant, made))
+        assert_same(result, taken(entry, variant, made))

@@ -40,8 +40,8 @@ def alpha(*args, **kwargs):
 
 def undefined(ann, why, **kwargs):
     with pytest.warns(dx.DissensusWarning, match=why):
-        found = dx.krippendorff_alpha(ann, **kwargs)
-    return bool(np.isnan(found))
+        result = dx.krippendorff_alpha(ann, **kwargs)
+    return bool(np.isnan(result))
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def test_it_is_its_definition_pair_by_pair(level, trials):
     for seed in range(6):
         kind = "nominal" if level == "nominal" else ("ordinal", "continuous")[seed % 2]
         made = study(seed, kind, trials=trials)
-        said = made.said()
+        labels = made.said()
         distance = {"nominal": nominal, "interval": squared, "ratio": ratio}.get(level)
-        expected = alpha_by_definition(said, distance or ordinal_distance(said))
+        expected = alpha_by_definition(labels, distance or ordinal_distance(labels))
         assert alpha(made.annotations(), level=level) == pytest.approx(expected, abs=1e-12)
 
 
@@ -189,9 +189,9 @@ def test_ratios_of_negative_numbers_are_refused_and_zeros_are_not():
     with pytest.raises(dx.AnnotationError, match=r"row 1 .*0 or more.*-1\.0"):
         dx.krippendorff_alpha(dx.from_matrix([[0.5, -1.0], [1.0, 1.5]]), level="ratio")
     table = np.array([[0.0, 0.0, 1.5], [0.0, 2.5, 2.0], [3.0, 3.5, NAN], [0.0, 0.0, 0.0]])
-    found = alpha(dx.from_matrix(table), level="ratio")
+    result = alpha(dx.from_matrix(table), level="ratio")
     said = {i: {r: [v] for r, v in enumerate(row) if v == v} for i, row in enumerate(table)}
-    assert found == pytest.approx(alpha_by_definition(said, ratio), abs=1e-13)
+    assert result == pytest.approx(alpha_by_definition(said, ratio), abs=1e-13)
 
 
 def test_numbers_far_from_zero_keep_their_digits():
@@ -239,8 +239,8 @@ def test_weights_that_are_no_numbers_of_times_are_relative(level, scale):
     assert alpha(ann, level=level, weights=[scale] * 30) == pytest.approx(alpha(ann, level=level))
     if 1e-200 < scale < 1e200:
         weights = rng.random(30)
-        found = alpha(ann, level=level, weights=weights * scale)
-        assert found == pytest.approx(alpha(ann, level=level, weights=weights), abs=1e-12)
+        result = alpha(ann, level=level, weights=weights * scale)
+        assert result == pytest.approx(alpha(ann, level=level, weights=weights), abs=1e-12)
 
 
 def test_relative_weights_have_a_mean_of_one_by_the_definition():

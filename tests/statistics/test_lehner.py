@@ -65,9 +65,9 @@ def test_the_worked_example_has_the_bins_of_table_4_put_right(worked):
     for name in names:
         expected = filled.get(name, [np.nan, 0, np.nan, np.nan])
         np.testing.assert_array_equal(bins.sel(bin=name).values.round(3), expected)
-    found = float(worked["system_accuracy"].sel(system="system"))
-    assert round(found, 3) == 0.731
-    assert round(found, 4) == 0.7314
+    value = float(worked["system_accuracy"].sel(system="system"))
+    assert round(value, 3) == 0.731
+    assert round(value, 4) == 0.7314
 
 
 # The definition, one item after the other ----------------------------------------------------
@@ -97,11 +97,11 @@ def by_definition(given, answered, space):
 def binned(truth, answered, space):
     """Return the items of each bin: probability of the leading label, and who agrees."""
     bins = [[] for _ in range(10)]
-    for item, said in answered.items():
+    for item, labels in answered.items():
         most = max(truth[item])
         leading = [k for k, p in zip(space, truth[item], strict=True) if p > most - 1e-9]
         place = next(b for b in range(10) if most <= (b + 1) / 10 + 1e-12)
-        bins[place].append((most, (said in leading) / len(leading)))
+        bins[place].append((most, (labels in leading) / len(leading)))
     return bins
 
 
@@ -128,21 +128,21 @@ def test_is_its_definition(trials):
         given = {item: [label for labels in by.values() for label in labels]
                  for item, by in made.said().items()}  # fmt: skip
         with np.errstate(all="raise"):
-            found = taken(made.annotations(), made.predictions())
+            actual = taken(made.annotations(), made.predictions())
         for system in "st":
             answered = {item: made.predicted[item, system] for item in given}
             expected = by_definition(given, answered, made.labels)
             if expected is None:
-                assert found["annotator_accuracy"].item() == pytest.approx(1 / n_labels)
-                assert np.isnan(found["system_accuracy"]).all()
+                assert actual["annotator_accuracy"].item() == pytest.approx(1 / n_labels)
+                assert np.isnan(actual["system_accuracy"]).all()
                 continue
             known += 1
             right, rates, truth, accuracy = expected
-            assert float(found["annotator_accuracy"]) == pytest.approx(right, abs=1e-12)
-            np.testing.assert_allclose(found["prevalence"], rates, atol=1e-10)
+            assert float(actual["annotator_accuracy"]) == pytest.approx(right, abs=1e-12)
+            np.testing.assert_allclose(actual["prevalence"], rates, atol=1e-10)
             for item, each in truth.items():
-                np.testing.assert_allclose(found["truth"].sel(item=item), each, atol=1e-10)
-            one = found["system_accuracy"].sel(system=system)
+                np.testing.assert_allclose(actual["truth"].sel(item=item), each, atol=1e-10)
+            one = actual["system_accuracy"].sel(system=system)
             np.testing.assert_allclose(one, accuracy, atol=1e-9)
     assert known > 7
 
@@ -174,12 +174,12 @@ def simulated(seed, n_items, prevalence, accuracy, systems, n_annotators=3, miss
         kind="nominal", labels=range(n_labels),
     )  # fmt: skip
     names = ann["item"].to_numpy()
-    said = {name: answers(rng, truth, skill, n_labels) for name, skill in systems.items()}
+    labels = {name: answers(rng, truth, skill, n_labels) for name, skill in systems.items()}
     pred = dx.predictions(
         {
-            "item": np.tile(names, len(said)),
-            "system": np.repeat(list(said), len(names)),
-            "label": np.concatenate([each[names] for each in said.values()]),
+            "item": np.tile(names, len(labels)),
+            "system": np.repeat(list(labels), len(names)),
+            "label": np.concatenate([each[names] for each in labels.values()]),
         },
         kind="nominal",
     )
@@ -198,7 +198,7 @@ def test_many_items_give_the_true_accuracies(prevalence, accuracy):
     """
     systems = {"poor": 0.1, "fair": 0.5, "good": 0.9}
     ann, pred = simulated(7, 20_000, prevalence, accuracy, systems)
-    found = dx.lehner(ann, pred)
+    actual = dx.lehner(ann, pred)
     error = dx.bayesian_bootstrap("lehner", ann, pred, draws=200, random_seed=1).std("draw")[
         {"chain": 0}
     ]
@@ -209,7 +209,7 @@ def test_many_items_give_the_true_accuracies(prevalence, accuracy):
     }
     for name, value in expected.items():
         assert float(error[name].max()) < 0.03, name
-        assert (abs(found[name] - value) < 4 * error[name]).all(), name
+        assert (abs(actual[name] - value) < 4 * error[name]).all(), name
 
 
 def test_truth_is_as_probable_as_it_says():
@@ -227,10 +227,10 @@ def test_truth_is_as_probable_as_it_says():
 def test_a_good_system_looks_worse_where_labels_are_equally_frequent():
     """The figure in the docstring: .86 on average for a system of .9, by bins that are clipped."""
     studies = [simulated(seed, 2000, [0.25] * 4, 0.6, {"m": 0.9}, missing=0) for seed in range(30)]
-    found = [float(dx.lehner(*each)["system_accuracy"][0]) for each in studies]
-    error = np.std(found) / len(found) ** 0.5
-    assert np.mean(found) == pytest.approx(0.86, abs=3 * error)
-    assert np.mean(found) < 0.9 - 3 * error
+    result = [float(dx.lehner(*each)["system_accuracy"][0]) for each in studies]
+    error = np.std(result) / len(result) ** 0.5
+    assert np.mean(result) == pytest.approx(0.86, abs=3 * error)
+    assert np.mean(result) < 0.9 - 3 * error
 
 
 # Draws, and weights; what else holds for all statistics is in test_invariances. --------------
@@ -251,11 +251,11 @@ def test_truth_of_repeated_items_is_that_of_whole_weights():
 def test_a_posterior_holds_all_but_the_truth_of_items():
     ann, pred = simulated(5, 400, [0.5, 0.3, 0.2], 0.7, {"m": 0.9, "n": 0.5})
     draws = dx.bayesian_bootstrap("lehner", ann, pred, draws=300, random_seed=1)
-    found = dx.lehner(ann, pred)
-    assert set(draws) == set(found) - {"truth"}
+    result = dx.lehner(ann, pred)
+    assert set(draws) == set(result) - {"truth"}
     assert draws["bins"].dims == ("chain", "draw", "system", "bin", "column")
     for name in ("agreement", "annotator_accuracy", "prevalence"):
-        np.testing.assert_allclose(draws[name].mean(("chain", "draw")), found[name], atol=0.02)
+        np.testing.assert_allclose(draws[name].mean(("chain", "draw")), result[name], atol=0.02)
     better = dx.compare(draws["system_accuracy"])["probability_better"].sel(system="m", system_="n")
     assert float(better) > 0.99
 
@@ -268,37 +268,37 @@ def test_items_without_predictions_tell_of_annotators_only():
     some = pred.isel(item=slice(0, 100))
     with pytest.raises(dx.PredictionError, match="annotated items without predictions"):
         dx.lehner(ann, some)
-    whole, found = dx.lehner(ann, pred), dx.lehner(ann, some, on_missing="drop")
+    whole, actual = dx.lehner(ann, pred), dx.lehner(ann, some, on_missing="drop")
     for name in ("agreement", "annotator_accuracy", "prevalence", "truth"):
-        xr.testing.assert_allclose(found[name], whole[name])
-    assert float(found["bins"].sel(column="items").sum()) == 100
+        xr.testing.assert_allclose(actual[name], whole[name])
+    assert float(actual["bins"].sel(column="items").sum()) == 100
 
 
 def test_items_without_labels_have_base_rates_and_do_not_count():
     data = dx.datasets.load("lehner_table2")
     ann, pred = data.annotations, data.predictions
     kept = ann.isel(annotation=(ann["item_code"] != 6).values)  # case 7 keeps its name only
-    found, whole = dx.lehner(kept, pred), dx.lehner(ann, pred)
-    np.testing.assert_allclose(found["truth"].sel(item=7), found["prevalence"], rtol=1e-12)
-    assert float(found["bins"].sel(column="items").sum()) == 9
+    actual, whole = dx.lehner(kept, pred), dx.lehner(ann, pred)
+    np.testing.assert_allclose(actual["truth"].sel(item=7), actual["prevalence"], rtol=1e-12)
+    assert float(actual["bins"].sel(column="items").sum()) == 9
     without = dx.lehner(ann, pred, weights=[1, 1, 1, 1, 1, 1, 0, 1, 1, 1])
-    xr.testing.assert_allclose(found["system_accuracy"], without["system_accuracy"])
-    assert not found["prevalence"].equals(whole["prevalence"])
+    xr.testing.assert_allclose(actual["system_accuracy"], without["system_accuracy"])
+    assert not actual["prevalence"].equals(whole["prevalence"])
 
 
 def test_a_label_outside_the_label_space_is_a_miss_and_said_to_be():
     data = dx.datasets.load("lehner_table2")
     code = data.predictions["label_code"].values[:, 0, 0]
-    said = data.predictions["label"].values[code].astype(object)
+    labels = data.predictions["label"].values[code].astype(object)
 
     def answered(label):
-        made = np.where(np.arange(10) == 6, label, said).tolist()  # case 7: all say A
+        made = np.where(np.arange(10) == 6, label, labels).tolist()  # case 7: all say A
         return dx.predictions({"item": range(1, 11), "system": ["m"] * 10, "label": made})
 
     with pytest.warns(dx.DissensusWarning, match="outside the label space"):
-        found = dx.lehner(data.annotations, answered("Z"))
+        result = dx.lehner(data.annotations, answered("Z"))
     wrong = dx.lehner(data.annotations, answered("B"))
-    xr.testing.assert_allclose(found["system_accuracy"], wrong["system_accuracy"])
+    xr.testing.assert_allclose(result["system_accuracy"], wrong["system_accuracy"])
 
 
 # Ties and edges ---------------------------------------------------------------------------------
@@ -309,11 +309,11 @@ def test_one_of_two_leading_labels_is_half_an_agreement():
     rows = [["a", "a", "a", "a"], ["b", "b", "b", "b"], ["a", "b", "a", "b"]]
     pred = dx.predictions({"item": range(3), "system": ["m"] * 3, "label": list("aba")})
     with pytest.warns(dx.DissensusWarning, match="all labels are equally probable"):
-        found = dx.lehner(dx.from_matrix(rows), pred)
-    assert found["prevalence"].values.tolist() == [0.5, 0.5]
-    row = found["bins"].sel(system="m", bin="(0.4, 0.5]").values
+        result = dx.lehner(dx.from_matrix(rows), pred)
+    assert result["prevalence"].values.tolist() == [0.5, 0.5]
+    row = result["bins"].sel(system="m", bin="(0.4, 0.5]").values
     np.testing.assert_allclose(row, [0.5, 1.0, 0.5, np.nan])
-    assert float(found["system_accuracy"][0]) == 1.0  # over the other bin, where it is right
+    assert float(result["system_accuracy"][0]) == 1.0  # over the other bin, where it is right
 
 
 @pytest.mark.parametrize(
@@ -323,10 +323,10 @@ def test_one_of_two_leading_labels_is_half_an_agreement():
 def test_a_probability_on_an_edge_is_in_the_lower_bin(accuracy, place):
     """One label of two, base rates one half: the leading label's probability is the accuracy."""
     zero = np.zeros(1, dtype=np.int64)
-    found, _ = votes(zero, zero, zero, 1)
+    result, _ = votes(zero, zero, zero, 1)
     answer = Answers(np.array([0, 1]), zero, zero)
     half = np.full((1, 2), 0.5)
-    sums = binned_answers(found, answer, np.ones((1, 1)), np.array([accuracy]), half, 1)
+    sums = binned_answers(result, answer, np.ones((1, 1)), np.array([accuracy]), half, 1)
     assert np.flatnonzero(sums[0, 0, :, 1]).tolist() == [place]
 
 
@@ -346,48 +346,48 @@ def one_system(n, labels):
 )
 def test_annotators_who_agree_no_more_than_guesses_tell_nothing(rows):
     with pytest.warns(dx.DissensusWarning, match="no more often than by guessing, 1 time in 2"):
-        found = dx.lehner(dx.from_matrix(rows), one_system(2, ["a", "b"]))
-    assert float(found["annotator_accuracy"]) == 0.5
+        result = dx.lehner(dx.from_matrix(rows), one_system(2, ["a", "b"]))
+    assert float(result["annotator_accuracy"]) == 0.5
     for name in ("prevalence", "truth", "bins", "system_accuracy"):
-        assert np.isnan(found[name]).all()
+        assert np.isnan(result[name]).all()
 
 
 def test_without_two_labels_of_an_item_nothing_is_known():
     ann = dx.from_matrix([["a", None], [None, "b"]])
     with pytest.warns(dx.DissensusWarning, match="no item has two labels") as caught:
-        found = dx.lehner(ann, one_system(2, ["a", "b"]))
+        result = dx.lehner(ann, one_system(2, ["a", "b"]))
     assert len(caught) == 1
-    assert all(np.isnan(found[name]).all() for name in found)
+    assert all(np.isnan(result[name]).all() for name in result)
 
 
 def test_one_label_to_give_tells_nothing():
     ann = dx.from_matrix([["a", "a"], ["a", "a"]])
     with pytest.warns(dx.DissensusWarning, match=r"only one label to give.*labels=\["):
-        found = dx.lehner(ann, one_system(2, ["a", "a"]))
-    assert all(np.isnan(found[name]).all() for name in found)
+        result = dx.lehner(ann, one_system(2, ["a", "a"]))
+    assert all(np.isnan(result[name]).all() for name in result)
 
 
 def test_annotators_who_always_agree_are_right():
     ann = dx.from_matrix([["a", "a", None], ["b", "b", "b"], ["a", None, None]], labels="abc")
-    found = dx.lehner(ann, one_system(3, ["a", "a", "a"]))
-    assert float(found["annotator_accuracy"]) == 1.0
-    np.testing.assert_allclose(found["prevalence"], [0.5, 0.5, 0.0])
-    np.testing.assert_array_equal(found["truth"], [[1, 0, 0], [0, 1, 0], [1, 0, 0]])
-    assert float(found["system_accuracy"][0]) == pytest.approx(2 / 3)
+    result = dx.lehner(ann, one_system(3, ["a", "a", "a"]))
+    assert float(result["annotator_accuracy"]) == 1.0
+    np.testing.assert_allclose(result["prevalence"], [0.5, 0.5, 0.0])
+    np.testing.assert_array_equal(result["truth"], [[1, 0, 0], [0, 1, 0], [1, 0, 0]])
+    assert float(result["system_accuracy"][0]) == pytest.approx(2 / 3)
 
 
 def test_items_of_no_weight_may_contradict_annotators_who_are_never_wrong():
     ann = dx.from_matrix([["a", "a"], ["b", "b"], ["a", "b"]])
     with pytest.warns(dx.DissensusWarning, match="truth of 2 is undefined"):
-        found = dx.lehner(ann, one_system(3, ["a", "a", "a"]), weights=[1, 1, 0])
-    assert np.isnan(found["truth"].sel(item=2)).all()
-    assert float(found["system_accuracy"][0]) == 0.5
+        result = dx.lehner(ann, one_system(3, ["a", "a", "a"]), weights=[1, 1, 0])
+    assert np.isnan(result["truth"].sel(item=2)).all()
+    assert float(result["system_accuracy"][0]) == 0.5
 
 
 def test_a_system_without_labelled_items_has_no_accuracy():
     ann = dx.from_matrix([["a", "a"], ["b", "b"], ["a", "b"], ["a", "a"]])
     with pytest.warns(dx.DissensusWarning, match="no item has a label and a prediction") as caught:
-        found = dx.lehner(ann, one_system(1, ["a"]), on_missing="drop", weights=[0, 1, 1, 1])
+        result = dx.lehner(ann, one_system(1, ["a"]), on_missing="drop", weights=[0, 1, 1, 1])
     assert len(caught) == 1
-    assert np.isnan(found["system_accuracy"]).all()
-    assert np.isfinite(found["prevalence"]).all()
+    assert np.isnan(result["system_accuracy"]).all()
+    assert np.isfinite(result["prevalence"]).all()

@@ -23,24 +23,24 @@ def draws(values, systems=("s", "t")):
 def test_is_the_share_of_draws_below_the_limit():
     """Normal draws, whose share is known."""
     sample = np.random.default_rng(1).normal([0.95, 1.2], 0.1, size=(4, 20_000, 2))
-    found = dx.non_inferiority(draws(sample), margin=0.1)
-    assert found.dims == ("system",)
-    np.testing.assert_allclose(found, norm.cdf([1.5, -1.0]), atol=0.01)
-    assert found.attrs["margin"] == 0.1
+    verdict = dx.non_inferiority(draws(sample), margin=0.1)
+    assert verdict.dims == ("system",)
+    np.testing.assert_allclose(verdict, norm.cdf([1.5, -1.0]), atol=0.01)
+    assert verdict.attrs["margin"] == 0.1
 
 
 def test_below_is_below_and_not_at():
-    found = dx.non_inferiority(draws([[[1.0, 0.999]]]), margin=0)
-    np.testing.assert_array_equal(found, [0.0, 1.0])
+    verdict = dx.non_inferiority(draws([[[1.0, 0.999]]]), margin=0)
+    np.testing.assert_array_equal(verdict, [0.0, 1.0])
 
 
 def test_the_dataset_of_the_bootstrap_will_do(votes):
     with pytest.warns(DissensusWarning):  # three items are few
-        found = dx.bayesian_bootstrap(dx.discrepancy_ratio, *votes, draws=200, random_seed=1)
+        result = dx.bayesian_bootstrap(dx.discrepancy_ratio, *votes, draws=200, random_seed=1)
     xr.testing.assert_identical(
-        dx.non_inferiority(found, 0.1), dx.non_inferiority(found["discrepancy_ratio"], 0.1)
+        dx.non_inferiority(result, 0.1), dx.non_inferiority(result["discrepancy_ratio"], 0.1)
     )
-    assert dx.non_inferiority(found, 0.1).sel(system="good") == 1
+    assert dx.non_inferiority(result, 0.1).sel(system="good") == 1
 
 
 def test_other_dims_stay():
@@ -50,8 +50,8 @@ def test_other_dims_stay():
 
 def test_undefined_draws_are_not_dropped():
     with pytest.warns(DissensusWarning, match="1 of 2 draws of 't' are undefined"):
-        found = dx.non_inferiority(draws([[[0.5, np.nan], [0.5, 0.5]]]), 0.1)
-    np.testing.assert_array_equal(found, [1.0, np.nan])
+        verdict = dx.non_inferiority(draws([[[0.5, np.nan], [0.5, 0.5]]]), 0.1)
+    np.testing.assert_array_equal(verdict, [1.0, np.nan])
 
 
 @pytest.mark.parametrize("margin", [-0.1, np.nan, np.inf, True, "0.1", None])

@@ -102,13 +102,13 @@ def test_areas_have_the_posterior_that_rejection_gives(n_modalities):
         kept.append(np.concatenate([ndtr(probit).reshape(-1, size), average, less])[:, fits])
     kept = np.concatenate(kept, axis=1)
     assert kept.shape[1] > 500
-    found = study(table(high), draws=8000)
+    result = study(table(high), draws=8000)
     draws = np.concatenate([
-        found["auc"].stack(s=SAMPLE).to_numpy().reshape(-1, 8000),
-        found["average_auc"].stack(s=SAMPLE).to_numpy().reshape(-1, 8000),
+        result["auc"].stack(s=SAMPLE).to_numpy().reshape(-1, 8000),
+        result["average_auc"].stack(s=SAMPLE).to_numpy().reshape(-1, 8000),
     ])  # fmt: skip
     draws = np.concatenate([draws, draws[:1] - draws[2 * n_modalities :][:1]])
-    effective = found.attrs["areas_ess_bulk_min"]
+    effective = result.attrs["areas_ess_bulk_min"]
     for power in (1, 2):
         error = np.sqrt((kept**power).var(axis=1) * (1 / kept.shape[1] + 1 / effective))
         away = (kept**power).mean(axis=1) - (draws**power).mean(axis=1)
@@ -168,29 +168,29 @@ def test_areas_are_those_of_nuts():
         pm.Deterministic("average", pm.math.invprobit(mean / pt.sqrt(1 + (between**2).sum())))
         trace = pm.sample(1500, tune=1500, chains=2, cores=2, target_accept=0.95, random_seed=1,
                           progressbar=False)  # fmt: skip
-    found = study(frame, draws=12_000)
+    result = study(frame, draws=12_000)
     import arviz as az
 
     for name, ours in (("average", "average_auc"), ("probit", "auc")):
         nuts = trace["posterior"][name]
         nuts = ndtr(nuts) if name == "probit" else nuts
-        draws = found[ours].to_numpy().reshape(4, 3000, -1)
+        draws = result[ours].to_numpy().reshape(4, 3000, -1)
         nuts = nuts.to_numpy().reshape(2, 1500, -1)
         for k in range(draws.shape[-1]):
-            one, other = draws[..., k], nuts[..., k]
-            effective = [float(az.ess(x)) for x in (one, other)]
-            error = np.hypot(*(x.std() / np.sqrt(n) for x, n in zip((one, other), effective,
+            one, second = draws[..., k], nuts[..., k]
+            effective = [float(az.ess(x)) for x in (one, second)]
+            error = np.hypot(*(x.std() / np.sqrt(n) for x, n in zip((one, second), effective,
                                                                      strict=True)))  # fmt: skip
             assert min(effective) > 400
-            assert abs(one.mean() - other.mean()) < 4 * error, name
-            assert one.std() == pytest.approx(other.std(), rel=0.1)
+            assert abs(one.mean() - second.mean()) < 4 * error, name
+            assert one.std() == pytest.approx(second.std(), rel=0.1)
 
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
 @pytest.mark.parametrize("studies", [40, pytest.param(300, marks=pytest.mark.slow)])
 def test_true_areas_are_anywhere_among_the_draws(studies):
-    found = {"auc": [], "average_auc": [], "difference": [], "system_auc": []}
+    result = {"auc": [], "average_auc": [], "difference": [], "system_auc": []}
     for k in range(studies):
         rng = np.random.default_rng((17, k))
         score, true, alone = simulated(rng, system=True)
@@ -198,10 +198,10 @@ def test_true_areas_are_anywhere_among_the_draws(studies):
             table(score, grades=6), draws=400, predictions=dict(enumerate(alone)), random_seed=k
         )
         true["difference"] = true["average_auc"][0] - true["average_auc"][1]
-        for name, places in found.items():
+        for name, places in result.items():
             values = drawn[name].stack(s=SAMPLE).to_numpy().reshape(-1, 400)[:1, ::4].T
             places.append(harness.places(values, np.ravel(true[name])[:1], rng))
-    for name, places in found.items():
+    for name, places in result.items():
         assert harness.p_value(np.concatenate(places)) > 0.001, name
 
 
@@ -214,12 +214,12 @@ BINORMAL = [[0.933, 0.890, 0.929, 0.970, 0.833], [0.951, 0.935, 0.928, 1.0, 0.94
 def test_published_binormal_areas(shared):
     frame = pd.read_csv(shared / "mrmc_readers" / "vandyke_ratings.csv")
     options = {"reader": "annotator", "case": "item", "modality": "group", "score": "label"}
-    found = study(frame, "gold", **options, draws=4000)
-    np.testing.assert_allclose(found["average_auc"].mean(SAMPLE), [0.9110, 0.9516], atol=0.01)
-    assert float(found["difference"].mean()) == pytest.approx(-0.0406, abs=0.008)
-    assert float(found["difference"].std()) == pytest.approx(0.0248, abs=0.004)
+    result = study(frame, "gold", **options, draws=4000)
+    np.testing.assert_allclose(result["average_auc"].mean(SAMPLE), [0.9110, 0.9516], atol=0.01)
+    assert float(result["difference"].mean()) == pytest.approx(-0.0406, abs=0.008)
+    assert float(result["difference"].std()) == pytest.approx(0.0248, abs=0.004)
     # Readers share a ratio of spreads here, and are drawn to each other.
-    mine = found["auc"].mean(SAMPLE).to_numpy()
+    mine = result["auc"].mean(SAMPLE).to_numpy()
     assert abs(mine - BINORMAL).max() < 0.035
     assert np.corrcoef(mine.ravel(), np.ravel(BINORMAL))[0, 1] > 0.95
 
@@ -229,21 +229,21 @@ def test_published_binormal_areas(shared):
 def test_only_the_order_of_a_readings_scores_counts():
     frame = few()
     other = frame.assign(score=np.exp(frame["score"]) + 10 * frame["reader"] * frame["modality"])
-    one, two = study(frame, draws=40), study(other, draws=40)
+    first, second = study(frame, draws=40), study(other, draws=40)
     for name in ("auc", "average_auc", "curve"):
-        np.testing.assert_array_equal(one[name], two[name])
+        np.testing.assert_array_equal(first[name], second[name])
 
 
 @pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
 def test_areas_are_those_under_the_curves():
     frame = few(n_readers=1, n_modalities=1)
-    found = study(frame, max_false_positive_rate=0.3, new_readers=False)
-    curve = found["curve"].squeeze("modality")
+    result = study(frame, max_false_positive_rate=0.3, new_readers=False)
+    curve = result["curve"].squeeze("modality")
     area = curve.integrate("false_positive_rate")
     # The trapezoid between places a hundredth apart.
-    np.testing.assert_allclose(area, found["auc"].squeeze(), atol=0.006)
+    np.testing.assert_allclose(area, result["auc"].squeeze(), atol=0.006)
     for name in ("auc", "partial_auc"):
-        np.testing.assert_allclose(found[f"average_{name}"].squeeze(), found[name].squeeze())
+        np.testing.assert_allclose(result[f"average_{name}"].squeeze(), result[name].squeeze())
 
 
 @pytest.mark.long
@@ -265,7 +265,7 @@ def test_partial_areas_are_those_of_quadrature():
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
 def test_averages_of_new_readers_are_means_over_readers():
-    found = study(few(), max_false_positive_rate=0.4, draws=40)
+    result = study(few(), max_false_positive_rate=0.4, draws=40)
     posterior = sampled(few())
     normal = np.random.default_rng(1).standard_normal
     spread = np.hypot(*posterior.between.T)[:, None]
@@ -277,7 +277,7 @@ def test_averages_of_new_readers_are_means_over_readers():
             drawn = posterior._replace(separation=probit)
             of_readers.append(_reader_model.areas(drawn, 0.4)[name])
         np.testing.assert_allclose(average.mean(0), np.mean(of_readers, axis=(0, 1)), atol=0.001)
-    assert {"partial_auc_difference", "average_partial_auc", "interaction_sd"} <= set(found)
+    assert {"partial_auc_difference", "average_partial_auc", "interaction_sd"} <= set(result)
 
 
 def sampled(frame, draws=400):
@@ -293,32 +293,34 @@ def test_what_belongs_to_the_model_and_what_does_not():
     frame = few()
     given = {"threshold": 3, "max_false_positive_rate": 0.5, "draws": 40,
              "predictions": dict(enumerate(np.linspace(0, 1, 30) + np.arange(30) % 2))}  # fmt: skip
-    one, other = (study(frame, areas=areas, **given) for areas in ("empirical", "latent"))
-    assert set(one) == set(other)
-    assert dict(other.sizes) == dict(one.sizes) | {"chain": 4, "draw": 10}
+    first, second = (study(frame, areas=areas, **given) for areas in ("empirical", "latent"))
+    assert set(first) == set(second)
+    assert dict(second.sizes) == dict(first.sizes) | {"chain": 4, "draw": 10}
     model = ("auc", "curve", "reader_sd", "interaction_sd")
-    for name in one:
+    for name in first:
         short = name.removeprefix("average_").removeprefix("system_").removeprefix("partial_")
         by_model = short in model or name.endswith("difference")
         by_model &= not any(word in name for word in ("observed", "sensitivity", "specificity"))
-        same = np.array_equal(one[name].values.ravel(), other[name].values.ravel(), equal_nan=True)
+        same = np.array_equal(
+            first[name].values.ravel(), second[name].values.ravel(), equal_nan=True
+        )
         assert same != by_model, name
-    assert "by latent scores" in other.in_words
-    assert other.attrs["areas"] == "latent"
+    assert "by latent scores" in second.in_words
+    assert second.attrs["areas"] == "latent"
     assert study(frame, draws=41).sizes["draw"] == 11
     for name in ("new_readers", "max_false_positive_rate"):
         changed = study(frame, draws=40, **{name: name != "new_readers" and 0.2})
-        assert set(changed) != set(other.drop_vars([v for v in other if "partial" in v])), name
+        assert set(changed) != set(second.drop_vars([v for v in second if "partial" in v])), name
 
 
 @pytest.mark.long
 def test_a_reader_without_errors_has_an_area_below_1():
     rng = np.random.default_rng(2)
     score = rng.random((1, 4, 40)) + 2 * (np.arange(40) % 2)
-    found = study(table(score), draws=2000)  # the empirical areas warn
-    assert found.attrs["areas_ess_bulk_min"] > 300
-    assert 0.9 < float(found["auc"].mean()) < 0.999
-    assert float(found["average_auc"].std()) > 0.001
+    result = study(table(score), draws=2000)  # the empirical areas warn
+    assert result.attrs["areas_ess_bulk_min"] > 300
+    assert 0.9 < float(result["auc"].mean()) < 0.999
+    assert float(result["average_auc"].std()) > 0.001
 
 
 @pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
@@ -326,8 +328,8 @@ def test_chains_that_have_not_converged_are_reported(monkeypatch):
     monkeypatch.setattr(_reader_model, "WARM_UP", 0)
     monkeypatch.setattr(_reader_model._Chain, "_sweep", _alone)
     with pytest.warns(dx.ConvergenceWarning, match=r"r-hat .*with more draws \(draws=1600\)"):
-        found = study(few(), draws=400)
-    assert found.attrs["areas_r_hat_max"] > 1.05
+        result = study(few(), draws=400)
+    assert result.attrs["areas_r_hat_max"] > 1.05
     with pytest.warns(dx.ConvergenceWarning, match="only 99 draws a chain"):
         study(few(), draws=396)
 
@@ -358,10 +360,10 @@ def test_readers_who_are_left_out_change_nothing():
     frame = few()
     more = frame.assign(reader=frame["reader"] + 100)
     others = pd.DataFrame({"reader": range(60), "case": 0, "modality": 0, "score": 1, "ill": 0})
-    one, other = (
+    first, second = (
         study(table, draws=40)["average_auc"] for table in (more, pd.concat([others, more]))
     )
-    np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(first, second)
 
 
 def test_areas_are_drawn_given_separations():

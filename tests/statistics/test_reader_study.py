@@ -58,9 +58,9 @@ def delong(frame):
 @pytest.mark.parametrize("grades", [None, 4])
 def test_observed_areas_are_those_of_scikit_learn(grades):
     frame = table(grades=grades)
-    found = study(frame, draws=10)["observed_auc"]
+    simulated = study(frame, draws=10)["observed_auc"]
     for (modality, reader), rows in frame.groupby(["modality", "reader"]):
-        at = found.sel(modality=modality, reader=reader)
+        at = simulated.sel(modality=modality, reader=reader)
         assert float(at) == pytest.approx(roc_auc_score(rows["ill"], rows["score"]), abs=1e-12)
 
 
@@ -68,9 +68,9 @@ def test_observed_areas_are_those_of_scikit_learn(grades):
 @pytest.mark.parametrize("grades", [None, 5])
 def test_draws_for_new_cases_have_the_covariance_of_delong(grades):
     frame = table(grades=grades, n_cases=80)
-    found = study(frame, draws=20_000)["auc"].transpose(*SAMPLE, "reader", "modality")
+    simulated = study(frame, draws=20_000)["auc"].transpose(*SAMPLE, "reader", "modality")
     observed, covariance = delong(frame)
-    draws = found.values[0].reshape(20_000, -1)
+    draws = simulated.values[0].reshape(20_000, -1)
     np.testing.assert_allclose(draws.mean(axis=0), observed, atol=0.004)
     # The variance of a variance from 20,000 draws is small; what is left is of order 1 / cases.
     ratio = np.sqrt(draws.var(axis=0) / np.diag(covariance))
@@ -119,10 +119,10 @@ def test_partial_areas_are_integrals_of_the_curve(most):
 @pytest.mark.long
 def test_rates_at_thresholds_are_shares():
     frame = table(grades=5)
-    found = study(frame, threshold=[2, 3.5], draws=20_000)
+    simulated = study(frame, threshold=[2, 3.5], draws=20_000)
     rows = frame[(frame["reader"] == 2) & (frame["modality"] == "MRI")]
     for threshold in (2.0, 3.5):
-        here = found.sel(reader=2, modality="MRI", threshold=threshold)
+        here = simulated.sel(reader=2, modality="MRI", threshold=threshold)
         for name, label in (("sensitivity", 1), ("specificity", 0)):
             hit = (rows["score"] >= threshold) == label
             p, n = hit[rows["ill"] == label].mean(), (rows["ill"] == label).sum()
@@ -133,8 +133,8 @@ def test_rates_at_thresholds_are_shares():
             assert float(here[name].mean()) == pytest.approx(p, abs=0.005)
             usual = np.sqrt(p * (1 - p) / (n - 1))  # s / sqrt(n)
             assert float(here[name].std()) == pytest.approx(usual, rel=0.05)
-    average = found["average_sensitivity"].mean(SAMPLE)
-    seen = found["sensitivity"].mean((*SAMPLE, "reader"))
+    average = simulated["average_sensitivity"].mean(SAMPLE)
+    seen = simulated["sensitivity"].mean((*SAMPLE, "reader"))
     xr.testing.assert_allclose(average, seen.transpose(*average.dims), atol=0.01)
 
 
@@ -236,13 +236,13 @@ def test_cases_of_a_cluster_count_as_one():
     np.testing.assert_allclose(apart / alone.std(SAMPLE), 3**-0.5, atol=0.06)
     # Of clusters with both kinds the variance is that of sums over clusters (Obuchowski 1997).
     both = frame.assign(patient=frame["case"] // 4)
-    found = study(both, cluster="patient", threshold=1.0, draws=20_000, **options)
+    simulated = study(both, cluster="patient", threshold=1.0, draws=20_000, **options)
     rows = both[(both["reader"] == 0) & (both["modality"] == "CT") & (both["ill"] == 1)]
     hit = (rows["score"] >= 1).groupby(rows["patient"]).agg(["sum", "size"])
     p, k = hit["sum"].sum() / hit["size"].sum(), len(hit)
     sums = hit["sum"] - p * hit["size"]
     usual = np.sqrt(k / (k - 1) * (sums**2).sum()) / hit["size"].sum()
-    here = found["sensitivity"].sel(reader=0, modality="CT", threshold=1.0)
+    here = simulated["sensitivity"].sel(reader=0, modality="CT", threshold=1.0)
     assert float(here.std()) == pytest.approx(usual, rel=0.05)
 
 
@@ -263,25 +263,25 @@ def test_designs_need_not_be_crossed():
     frame = table(n_readers=8, n_cases=80)
     half = (frame["case"] // 2 + frame["reader"]) % 2 == 0
     part = frame[half]
-    found = study(part)
+    simulated = study(part)
     for (modality, reader), rows in part.groupby(["modality", "reader"]):
         expected = roc_auc_score(rows["ill"], rows["score"])
-        assert float(found["observed_auc"].sel(modality=modality, reader=reader)) == pytest.approx(
-            expected
-        )
-    assert float(found["difference"].std()) > float(study(frame)["difference"].std())
+        assert float(
+            simulated["observed_auc"].sel(modality=modality, reader=reader)
+        ) == pytest.approx(expected)
+    assert float(simulated["difference"].std()) > float(study(frame)["difference"].std())
     # Readers of one modality only: no reader is compared with himself.
     apart = frame[(frame["reader"] < 4) == (frame["modality"] == "CT")]
     nested = study(apart)
     assert int(nested["observed_auc"].isnull().sum()) == 8
-    assert float(nested["difference"].std()) > float(found["difference"].std())
+    assert float(nested["difference"].std()) > float(simulated["difference"].std())
 
 
 def test_three_modalities_have_all_differences():
     frame = table()
     third = frame[frame["modality"] == "CT"].assign(modality="US")
-    found = study(pd.concat([frame, third]))
-    less = found["difference"]
+    simulated = study(pd.concat([frame, third]))
+    less = simulated["difference"]
     assert less.dims == (*SAMPLE, "modality", "modality_")
     np.testing.assert_allclose(less.sel(modality="CT", modality_="CT"), 0)
     np.testing.assert_allclose(
@@ -364,11 +364,11 @@ def test_an_uncertain_truth_neither_shrinks_areas_nor_is_ignored():
         votes = rng.binomial(3, np.where(ill, 0.8, 0.2))
         p = stats.binom.pmf(votes, 3, 0.8)
         p /= p + stats.binom.pmf(votes, 3, 0.2)
-        found = study(frame, fit_with(p), draws=None, new_readers=False)
+        simulated = study(frame, fit_with(p), draws=None, new_readers=False)
         known = study(frame, new_readers=False, draws=600)
         true.append(known["observed_auc"].mean("reader").values)
-        areas.append(found["average_auc"].mean(SAMPLE).values)
-        widths.append([float(one["average_auc"].std(SAMPLE).mean()) for one in (found, known)])
+        areas.append(simulated["average_auc"].mean(SAMPLE).values)
+        widths.append([float(one["average_auc"].std(SAMPLE).mean()) for one in (simulated, known)])
     apart = np.array(areas) - np.array(true)
     assert abs(apart.mean()) < 3 * apart.std() / np.sqrt(apart.size / 2)
     assert apart.mean() > -0.02  # against drawn labels: -.12
@@ -476,14 +476,14 @@ def test_annotations_are_a_study_with_one_modality():
     rows = frame[frame["modality"] == "CT"]
     ann = dx.annotations(rows, item="case", annotator="reader", label="score", kind="ordinal")
     truth = rows.groupby("case")["ill"].first()
-    found = study(ann, truth)
+    simulated = study(ann, truth)
     alone = study(rows.drop(columns="modality"))
-    assert "difference" not in found
-    assert "interaction_sd" not in found
-    np.testing.assert_array_equal(found["average_auc"], alone["average_auc"])
+    assert "difference" not in simulated
+    assert "interaction_sd" not in simulated
+    np.testing.assert_array_equal(simulated["average_auc"], alone["average_auc"])
     named = study(ann, truth, reader="annotator", case="item", score="label", modality=None)
-    np.testing.assert_array_equal(found["average_auc"], named["average_auc"])
-    assert found["modality"].values.tolist() == ["all"]
+    np.testing.assert_array_equal(simulated["average_auc"], named["average_auc"])
+    assert simulated["modality"].values.tolist() == ["all"]
 
 
 def test_pools_of_annotations_are_not_taken_for_modalities():
@@ -491,8 +491,8 @@ def test_pools_of_annotations_are_not_taken_for_modalities():
     rows = frame[frame["modality"] == "CT"].assign(pool=lambda one: one["reader"] % 2)
     ann = dx.annotations(rows, "case", "reader", "score", pool="pool", kind="ordinal")
     with pytest.warns(dx.DissensusWarning, match=r"pools of readers \(0, 1\) are read as one"):
-        found = study(ann, rows.groupby("case")["ill"].first())
-    assert found["modality"].values.tolist() == ["all"]
+        simulated = study(ann, rows.groupby("case")["ill"].first())
+    assert simulated["modality"].values.tolist() == ["all"]
 
 
 def test_thresholds_are_scores_and_grades():
@@ -504,12 +504,12 @@ def test_thresholds_are_scores_and_grades():
     np.testing.assert_array_equal(study(ann, truth, threshold=3)["sensitivity"], expected)
     words = ["no", "hardly", "maybe", "likely", "sure"]
     named = rows.assign(score=pd.Categorical.from_codes(rows["score"], words, ordered=True))
-    found = study(named.drop(columns="modality"), threshold=["likely"])
-    np.testing.assert_array_equal(found["sensitivity"], expected)
-    assert found["threshold"].values.tolist() == ["likely"]
+    simulated = study(named.drop(columns="modality"), threshold=["likely"])
+    np.testing.assert_array_equal(simulated["sensitivity"], expected)
+    assert simulated["threshold"].values.tolist() == ["likely"]
     numbers = rows.assign(score=pd.Categorical(rows["score"] + 10, ordered=True))
-    found = study(numbers.drop(columns="modality"), threshold=13)
-    np.testing.assert_array_equal(found["sensitivity"], expected)
+    simulated = study(numbers.drop(columns="modality"), threshold=13)
+    np.testing.assert_array_equal(simulated["sensitivity"], expected)
     with pytest.raises(dx.ArgumentError, match=r"threshold: expected grades: 'no', .* found 3"):
         study(named, threshold=3)
 
@@ -536,19 +536,19 @@ def test_what_understates_is_warned_of():
     with pytest.warns(
         dx.DissensusWarning, match="0 with CT.*half a positive and half a negative case"
     ):
-        found = study(sharp)
-    assert float(found["auc"].std(SAMPLE).min()) > 0.003
-    assert 0.95 < float(found["auc"].mean()) < 1
+        simulated = study(sharp)
+    assert float(simulated["auc"].std(SAMPLE).min()) > 0.003
+    assert 0.95 < float(simulated["auc"].mean()) < 1
     with pytest.warns(dx.DissensusWarning, match="The truth is estimated.*areas are too large"):
         study(frame, fit_with(np.arange(60) % 2), draws=None, new_readers=False)
     lacking = table()
     lacking = lacking[~((lacking["reader"] == 3) & (lacking["ill"] == 1))]
     with pytest.warns(dx.DissensusWarning) as told:
-        found = study(pd.concat([lacking, table(n_readers=6).query("reader > 3")]))
+        simulated = study(pd.concat([lacking, table(n_readers=6).query("reader > 3")]))
     assert "2 of 12 pairs of reader and modality have fewer than 3 positive or fewer" in str(
         told[0].message
     )
-    assert int(found["auc"].isel(chain=0, draw=0).isnull().sum()) == 2
+    assert int(simulated["auc"].isel(chain=0, draw=0).isnull().sum()) == 2
 
 
 def test_scores_that_are_all_the_same_are_noticed():
@@ -569,19 +569,19 @@ def test_a_system_with_one_score_is_noticed():
 
 
 def test_described_are_averages_and_not_curves():
-    found = study(table())
-    assert dx.describe(found) == found.attrs["in_words"]
-    written = dx.describe(found, "markdown")
+    simulated = study(table())
+    assert dx.describe(simulated) == simulated.attrs["in_words"]
+    written = dx.describe(simulated, "markdown")
     assert "false_positive_rate" not in written
     assert len(written.splitlines()) < 20
 
 
 def test_the_sentence_says_for_whom():
     frame = table()
-    found = study(frame, predictions={c: float(c % 2) + c % 3 for c in range(60)})
-    text = found.attrs["in_words"]
+    simulated = study(frame, predictions={c: float(c % 2) + c % 3 for c in range(60)})
+    text = simulated.attrs["in_words"]
     assert text.startswith("Average area under the ROC curve, new readers on new cases: CT .")
-    less = found["difference"]
+    less = simulated["difference"]
     low, high = less.quantile([0.025, 0.975]).values
     assert f"CT minus MRI: {share(float(less.mean()), 3)} (95 % interval {share(low, 3)}" in text
     assert f"to {share(high, 3)}); above 0 with probability" in text
@@ -745,12 +745,12 @@ def test_published_studies(shared, name):
     assert (mean, new) == (pytest.approx(difference, abs=5e-5), pytest.approx(error, abs=5e-5))
     interval = stats.t.interval(0.95, degrees, mean, new)
     np.testing.assert_allclose(interval, limits, atol=6e-5)
-    found = study(frame, draws=4000)
-    seen = found["observed_auc"].mean("reader").values
+    simulated = study(frame, draws=4000)
+    seen = simulated["observed_auc"].mean("reader").values
     np.testing.assert_allclose(seen, areas, atol=5e-5)
-    np.testing.assert_allclose(found["average_auc"].mean(SAMPLE), seen, atol=0.002)
+    np.testing.assert_allclose(simulated["average_auc"].mean(SAMPLE), seen, atol=0.002)
     if name == "vandyke":  # that of Franken estimates a negative variance between readers
-        less = found["difference"].values
+        less = simulated["difference"].values
         assert less.mean() == pytest.approx(difference, abs=0.001)
         assert less.std() == pytest.approx(error, abs=0.002)
         np.testing.assert_allclose(np.quantile(less, [0.025, 0.975]), limits, atol=0.005)
@@ -785,11 +785,13 @@ def test_modalities_of_other_patients(shared):
 def test_of_many_readers_it_is_the_analysis_of_obuchowski_and_rockette():
     frame = table(n_readers=20)
     mean, error, degrees, _ = obuchowski_rockette(frame)
-    found = study(frame)["difference"].values
-    assert found.mean() == pytest.approx(mean, abs=0.001)
-    assert found.std() == pytest.approx(error, rel=0.1)
+    simulated = study(frame)["difference"].values
+    assert simulated.mean() == pytest.approx(mean, abs=0.001)
+    assert simulated.std() == pytest.approx(error, rel=0.1)
     np.testing.assert_allclose(
-        np.quantile(found, [0.025, 0.975]), stats.t.interval(0.95, degrees, mean, error), atol=0.006
+        np.quantile(simulated, [0.025, 0.975]),
+        stats.t.interval(0.95, degrees, mean, error),
+        atol=0.006,
     )
 
 
@@ -818,15 +820,15 @@ def test_edges_know_clusters_and_are_the_same_cases_for_all():
     frame = table(distance=9, n_cases=200)
     frame["patient"] = frame["case"] // 20
     with pytest.warns(dx.DissensusWarning, match="All positive cases"):
-        found = study(frame, threshold=[4.0, 5.0], max_false_positive_rate=0.1)
-    draws = found["auc"].values.reshape(2000, -1)
+        simulated = study(frame, threshold=[4.0, 5.0], max_false_positive_rate=0.1)
+    draws = simulated["auc"].values.reshape(2000, -1)
     np.testing.assert_allclose(np.corrcoef(draws, rowvar=False), 1.0)
-    assert (found["sensitivity"].diff("threshold") <= 1e-12).all()
+    assert (simulated["sensitivity"].diff("threshold") <= 1e-12).all()
     # Half a tied negative case takes more of a small part of the curve.
-    assert float(found["partial_auc"].mean()) < float(found["auc"].mean())
+    assert float(simulated["partial_auc"].mean()) < float(simulated["auc"].mean())
     with pytest.warns(dx.DissensusWarning, match="All positive cases"):
         clustered = study(frame, cluster="patient")
-    ratio = clustered["auc"].std(SAMPLE) / found["auc"].std(SAMPLE)
+    ratio = clustered["auc"].std(SAMPLE) / simulated["auc"].std(SAMPLE)
     assert float(ratio.min()) > 3
 
 

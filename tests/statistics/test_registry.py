@@ -103,19 +103,19 @@ def test_result_is_named_and_within_bounds(entry, variant):
     main = entry.variable or entry.name
     for seed in range(2):
         for made in studies(entry, variant, seed, trials=bool(seed)):
-            found = taken(entry, variant, made)
-            for array in arrays(found):
+            result = taken(entry, variant, made)
+            for array in arrays(result):
                 assert array.name
                 assert array.dtype == np.float64
                 assert not {"chain", "draw", "item"} & set(array.dims)
                 assert all(dim in array.coords for dim in array.dims)
                 assert entry.better in {array.attrs["better"], "none"}
-                if isinstance(found, xr.Dataset) and array.name != main:
+                if isinstance(result, xr.Dataset) and array.name != main:
                     continue  # beside a ratio stands what was divided
                 values = array.values[np.isfinite(array.values)]
                 assert ((values >= entry.low - 1e-12) & (values <= entry.high + 1e-12)).all()
             if variant == dict(entry.variants[0]):
-                assert main in {array.name for array in arrays(found)}
+                assert main in {array.name for array in arrays(result)}
 
 
 @every_variant
@@ -134,8 +134,8 @@ def test_it_is_what_its_sums_give(entry, variant):
         args = arguments(entry, made)
         weights = np.random.default_rng(2).gamma(2.0, size=args[0].sizes["item"])
         with undefined_in_silence():
-            found = entry.sums(*args, **variant).value(weights)
-        assert_same(found, taken(entry, variant, made, weights=weights))
+            result = entry.sums(*args, **variant).value(weights)
+        assert_same(result, taken(entry, variant, made, weights=weights))
 
 
 @every_statistic
@@ -149,8 +149,8 @@ def test_rankings_and_other_things_are_refused_in_words(entry, rankings):
             entry.function(rankings[0], *more)
     if "continuous" not in entry.kinds:
         numbers = dx.from_matrix([[0.25, 1.5], [2.5, 3.5]], kind="continuous")
-        said = {"item": [0, 1], "system": ["m"] * 2, "label": [0.25, 1.5]}
-        pred = dx.predictions(said, kind="continuous")
+        labels = {"item": [0, 1], "system": ["m"] * 2, "label": [0.25, 1.5]}
+        pred = dx.predictions(labels, kind="continuous")
         more = {"predictions": (pred,), "scores": (pred, [0.5])}.get(entry.takes, ())
         with pytest.raises(dx.AnnotationError, match=r'kind "continuous"|two labels'):
             entry.function(numbers, *more)

@@ -68,22 +68,22 @@ def test_is_its_definition(average, trials):
     for seed in range(8):
         kind = ("nominal", "ordinal")[seed % 2]
         made = study(seed, kind, n_annotators=3 + seed % 4, n_labels=2 + seed % 4, trials=trials)
-        said, rng = made.said(), np.random.default_rng(seed)
-        weights = {item: float(rng.random()) for item in said}
-        there = sorted({r for by in said.values() for r in by})
+        answers, rng = made.said(), np.random.default_rng(seed)
+        weights = {item: float(rng.random()) for item in answers}
+        there = sorted({r for by in answers.values() for r in by})
         held = rng.permutation(there)[: rng.integers(1, len(there))].tolist()
         positive = made.labels[rng.integers(len(made.labels))] if average == "binary" else None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", dx.DissensusWarning)
-            found = dx.relative_f1(
+            actual = dx.relative_f1(
                 made.annotations(), made.predictions(), held,
                 positive=positive, average=average, weights=weights,
             )  # fmt: skip
         labels = made.labels if positive is None else [positive]
         for system in "st":
-            args = (said, made.predicted, system, held, weights, labels, average)
+            args = (answers, made.predicted, system, held, weights, labels, average)
             expected = by_definition(*args)
-            np.testing.assert_allclose(found.sel(system=system), expected, rtol=0, atol=1e-12)
+            np.testing.assert_allclose(actual.sel(system=system), expected, rtol=0, atol=1e-12)
             defined += not np.isnan(expected)
     assert defined > 8
 
@@ -93,10 +93,10 @@ def test_agrees_with_scikit_learn(average):
     """One annotator votes, so that there are no ties; everybody labels everything."""
     rng = np.random.default_rng(1)
     given = rng.integers(2 if average == "binary" else 4, size=(200, 4))
-    said = np.where(rng.random(200) < 0.5, given[:, 0], 1)
+    answers = np.where(rng.random(200) < 0.5, given[:, 0], 1)
     ann = dx.from_matrix(given.tolist(), kind="nominal")
-    pred = dx.predictions({"item": range(200), "system": ["m"] * 200, "label": said})
-    found = dx.relative_f1(ann, pred, [1, 2, 3], average=average)
+    pred = dx.predictions({"item": range(200), "system": ["m"] * 200, "label": answers})
+    result = dx.relative_f1(ann, pred, [1, 2, 3], average=average)
 
     def score(labels):
         if average == "micro":
@@ -104,19 +104,19 @@ def test_agrees_with_scikit_learn(average):
         return f1_score(given[:, 0], labels, average=average)
 
     people = np.mean([score(given[:, r]) for r in (1, 2, 3)])
-    np.testing.assert_allclose(float(found[0]), score(said) - people, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(float(result[0]), score(answers) - people, rtol=0, atol=1e-12)
 
 
 def test_by_hand():
     """Annotators 0 and 1 vote x, y, y; 2 and 3 are held out; the system is right throughout."""
     ann = dx.from_matrix([["x", "x", "x", "y"], ["y", "y", "x", "y"], ["y", "y", "y", "x"]])
     pred = dx.predictions({"item": range(3), "system": ["m"] * 3, "label": ["x", "y", "y"]})
-    found = dx.relative_f1(ann, pred, [2, 3])
+    result = dx.relative_f1(ann, pred, [2, 3])
     # Of y: annotator 2 has 1 right and misses 1, 2/3; annotator 3 has 1 right, misses 1, and 1
     # wrong, 1/2. The mean is 7/12.
-    assert float(found[0]) == pytest.approx(5 / 12)
-    assert found.attrs["held_out"] == ["2", "3"]
-    assert found.attrs["average"] == "binary"
+    assert float(result[0]) == pytest.approx(5 / 12)
+    assert result.attrs["held_out"] == ["2", "3"]
+    assert result.attrs["average"] == "binary"
     # Of x: annotator 2 has 1 right and 1 wrong, 2/3; annotator 3 none right, 0.
     assert float(dx.relative_f1(ann, pred, [2, 3], positive="x")[0]) == pytest.approx(2 / 3)
 
@@ -131,9 +131,9 @@ def simulated(rng, n_voting, *, strict=0.0, items=3000):
     for i in np.flatnonzero(hard > np.quantile(hard, 1 - strict)):
         given[i][-1] = None
     right = rng.random(items) < 0.8
-    said = np.where(right, truth, (truth + rng.integers(1, 10, size=items)) % 10)
+    labels = np.where(right, truth, (truth + rng.integers(1, 10, size=items)) % 10)
     ann = dx.from_matrix(given, kind="nominal", labels=range(10))
-    pred = dx.predictions({"item": range(items), "system": ["m"] * items, "label": said})
+    pred = dx.predictions({"item": range(items), "system": ["m"] * items, "label": labels})
     held = list(range(n_voting, n))
     return float(dx.relative_f1(ann, pred, held)[0])
 
@@ -150,14 +150,14 @@ def test_has_the_faults_that_the_source_shows():
 def test_a_share_is_drawn_the_same_way_whatever_the_order_of_rows():
     made = study(3, n_items=12, n_annotators=6)
     ann, pred = made.annotations(), made.predictions()
-    found = dx.relative_f1(ann, pred, 0.5, random_seed=1)
-    assert len(found.attrs["held_out"]) == 3
+    result = dx.relative_f1(ann, pred, 0.5, random_seed=1)
+    assert len(result.attrs["held_out"]) == 3
     back = dx.relative_f1(made.mapped(lambda *row: row).annotations(), pred, 0.5, random_seed=1)
     rows = made.rows[::-1]
     turned = type(made)(rows, made.kind, made.labels, made.predicted).annotations()
     again = dx.relative_f1(turned, pred, 0.5, random_seed=1)
-    assert found.attrs["held_out"] == again.attrs["held_out"] == back.attrs["held_out"]
-    np.testing.assert_allclose(found, again, atol=1e-12)
+    assert result.attrs["held_out"] == again.attrs["held_out"] == back.attrs["held_out"]
+    np.testing.assert_allclose(result, again, atol=1e-12)
     others = {tuple(dx.relative_f1(ann, pred, 0.5, random_seed=seed).attrs["held_out"])
               for seed in range(20)}  # fmt: skip
     assert len(others) > 3
@@ -168,12 +168,12 @@ def test_an_annotator_without_f1_is_left_out_and_named():
     ann = dx.from_matrix([*table, ["y", "y", None, None]])
     alone = dx.from_matrix([["x", "x", None], [None, None, "x"], ["y", "y", None]])
     pred = dx.predictions({"item": range(4), "system": ["m"] * 4, "label": list("yxxy")})
-    found = dx.relative_f1(ann, pred, [2, 3])
-    assert float(found[0]) == pytest.approx(1 - (0 + 1) / 2)
+    result = dx.relative_f1(ann, pred, [2, 3])
+    assert float(result[0]) == pytest.approx(1 - (0 + 1) / 2)
     few = pred.isel(item=slice(3))
-    with pytest.warns(dx.DissensusWarning) as said:
+    with pytest.warns(dx.DissensusWarning) as caught:
         assert np.isnan(dx.relative_f1(alone, few, [2], average="macro")[0])
-    text = " ".join(str(one.message) for one in said)
+    text = " ".join(str(record.message) for record in caught)
     assert "leaves out 1 of the held-out annotators ('2')" in text
     assert "share no item with the voters" in text
 
@@ -218,5 +218,5 @@ def test_a_label_nobody_could_give_is_a_miss():
     pred = dx.predictions({"item": range(3), "system": ["m"] * 3, "label": ["x", "y", "z"]})
     for average, expected in (("micro", 2 / 3), ("binary", 2 / 3), ("macro", 5 / 6)):
         with pytest.warns(dx.DissensusWarning, match="outside"):
-            found = dx.relative_f1(ann, pred, [2], average=average)
-        assert float(found[0]) == pytest.approx(expected - 1)
+            actual = dx.relative_f1(ann, pred, [2], average=average)
+        assert float(actual[0]) == pytest.approx(expected - 1)

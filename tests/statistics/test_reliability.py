@@ -99,7 +99,7 @@ def test_each_layout_is_what_its_definition_gives(form, seed):
     chance, share = shares(rng, items, weights, seed)
     options, n, of = accuracies(form, rng, names, items)
     errors = "uniform" if case % 5 in (1, 2) else "printed"
-    factor = [0.25 if case % 3 == 1 and slim(said, N_LABELS) else 1.0 for said in items]
+    factor = [0.25 if case % 3 == 1 and slim(labels, N_LABELS) else 1.0 for labels in items]
     settings = {"chance": chance, "slim_majority": 0.25 if case % 3 == 1 else 1.0, **graded}
     how = {
         # Of labels that differ, at most one is right.
@@ -132,7 +132,7 @@ def test_each_layout_is_what_its_definition_gives(form, seed):
         expected = pair_values(items, names, share, weights, **more)
         close(pairs.values.reshape(n, len(names), -1)[d], expected)
         more["accuracy"] = accuracy(ones, d)
-        expected = [item_value(said, unweighted, x=x, **more) for x, said in enumerate(items)]
+        expected = [item_value(labels, unweighted, x=x, **more) for x, labels in enumerate(items)]
         close(each.values.reshape(n, -1)[d], expected)
 
 
@@ -153,13 +153,13 @@ def test_the_mean_over_pairs_is_the_whole_where_everybody_labels_everything():
 
 
 def test_attributes_say_what_was_done():
-    found = dx.weighted_reliability(
+    reliability = dx.weighted_reliability(
         dx.from_matrix([["x", "y", "y"], ["y", "y", None]]),
         accuracy={0: 0.5, 1: 0.6, 2: 0.7},
         slim_majority=0.5,
     )
-    assert found.name == "weighted_reliability"
-    assert found.attrs == {
+    assert reliability.name == "weighted_reliability"
+    assert reliability.attrs == {
         "better": "higher", "confidence": "none given: 1 everywhere", "chance": "uniform",
         "distance": "nominal", "slim_majority": 0.5, "errors": "printed",
         "accuracy": "by annotator",
@@ -172,8 +172,8 @@ def test_attributes_say_what_was_done():
 def test_who_is_always_right_cannot_agree_with_who_never_is():
     ann = dx.from_matrix([["a", "a"], ["a", "b"]])
     with pytest.warns(dx.DissensusWarning, match="one has accuracy 1 and the other 0"):
-        found = dx.weighted_reliability(ann, accuracy=[1.0, 0.0], per_item=True)
-    np.testing.assert_array_equal(found, [np.nan, 0.0])
+        reliability = dx.weighted_reliability(ann, accuracy=[1.0, 0.0], per_item=True)
+    np.testing.assert_array_equal(reliability, [np.nan, 0.0])
     with pytest.warns(dx.DissensusWarning, match="one has accuracy 1 and the other 0"):
         assert np.isnan(dx.weighted_reliability(ann, accuracy=[1.0, 0.0]))
     assert float(dx.weighted_reliability(ann, accuracy=[1.0, 0.0], weights=[0, 1])) == 0.0
@@ -182,8 +182,10 @@ def test_who_is_always_right_cannot_agree_with_who_never_is():
         assert np.isnan(dx.weighted_reliability(one, accuracy=0.8, errors="uniform"))
     three = dx.from_matrix([["a", "b", "a"], ["a", "b", "a"]])
     with pytest.warns(dx.DissensusWarning, match="one has accuracy 1 and the other 0"):
-        found = dx.weighted_reliability(three, accuracy=[1.0, 0.0, 0.0], per_pair=True)
-    np.testing.assert_array_equal(found, [[np.nan, 0, np.nan], [0, np.nan, 0], [np.nan, 0, np.nan]])
+        reliability = dx.weighted_reliability(three, accuracy=[1.0, 0.0, 0.0], per_pair=True)
+    np.testing.assert_array_equal(
+        reliability, [[np.nan, 0, np.nan], [0, np.nan, 0], [np.nan, 0, np.nan]]
+    )
 
 
 def test_one_pair_against_all_appearances_leaves_the_whole_defined():
@@ -197,8 +199,10 @@ def test_one_pair_against_all_appearances_leaves_the_whole_defined():
 def test_who_shares_no_item_has_no_value_and_a_warning_says_so():
     ann = dx.from_matrix([["x", "x", None], [None, "y", "x"], ["y", "y", None]])
     with pytest.warns(dx.DissensusWarning, match="1 of 3 values: no item has labels of both"):
-        found = dx.concordance(ann, per_pair=True)
-    np.testing.assert_array_equal(found, [[np.nan, 1, np.nan], [1, np.nan, 0], [np.nan, 0, np.nan]])
+        result = dx.concordance(ann, per_pair=True)
+    np.testing.assert_array_equal(
+        result, [[np.nan, 1, np.nan], [1, np.nan, 0], [np.nan, 0, np.nan]]
+    )
     alone = dx.from_matrix([["x"], ["y"]])
     assert np.isnan(dx.concordance(alone, per_pair=True)).values.tolist() == [[True]]
 
@@ -229,11 +233,11 @@ def test_the_bootstrap_takes_one_draw_of_accuracies_with_each_set_of_weights(cel
     expected = dx.weighted_reliability(ann, accuracy=accuracy)
     for array in (accuracy, accuracy.expand_dims(annotator=[0, 1]),
                   accuracy.expand_dims(annotator=[0, 1], item=range(30))):  # fmt: skip
-        found = dx.bayesian_bootstrap(
+        draws = dx.bayesian_bootstrap(
             dx.weighted_reliability, ann, accuracy=array, draws=100, random_seed=1
         )
-        assert dict(found.sizes) == {"chain": 1, "draw": 100}
-        close(np.sort(found.values.ravel()), np.sort(expected.values.ravel()))
+        assert dict(draws.sizes) == {"chain": 1, "draw": 100}
+        close(np.sort(draws.values.ravel()), np.sort(expected.values.ravel()))
     many = dx.bayesian_bootstrap(
         "weighted_reliability", ann, accuracy=accuracy, draws=250, random_seed=1
     )
@@ -279,24 +283,24 @@ def test_bootstrap_draws_are_the_statistic_under_their_weights(form, chance):
     weights = rng.dirichlet(np.ones(len(items)), size=2 * n) * len(items)
     sums = dx.statistics.get("weighted_reliability").sums(ann, **options)
     totals = np.concatenate([weights @ part for part in sums.parts], axis=1)
-    found = sums.resampled([totals], np.random.default_rng(1)).finish(totals, Undefined())
-    for w, one in zip(weights, found, strict=True):
+    actual = sums.resampled([totals], np.random.default_rng(1)).finish(totals, Undefined())
+    for w, one in zip(weights, actual, strict=True):
         expected = dx.weighted_reliability(ann, weights=w, **options)
         assert np.isclose(expected.values.ravel(), one, rtol=1e-10).any()
     cluster = np.arange(len(items)) // 3
     weights = rng.random(cluster.max() + 1)
     by_cluster = over_units(sums, cluster, len(weights))
     totals = np.concatenate([np.ravel(part.T @ weights) for part in by_cluster.parts])[None]
-    found = by_cluster.finish(totals, Undefined())
-    close(found[0], dx.weighted_reliability(ann, weights=weights[cluster], **options))
+    actual = by_cluster.finish(totals, Undefined())
+    close(actual[0], dx.weighted_reliability(ann, weights=weights[cluster], **options))
 
 
 def test_a_pair_that_rests_on_few_items_is_named():
     table = [["a", "a", None]] * 30 + [["a", None, "b"]] * 25 + [["a", "b", "b"]] * 5
     accuracy = xr.DataArray(np.full((1, 9, 3), 0.8), dims=(*SAMPLE, "annotator"))
     with pytest.warns(dx.DissensusWarning, match=r"of '1 and 2' \(5 items\) depends on fewer than"):
-        found = dx.bayesian_bootstrap(
+        draws = dx.bayesian_bootstrap(
             dx.weighted_reliability, dx.from_matrix(table), accuracy=accuracy, per_pair=True,
             draws=10, random_seed=1,
         )  # fmt: skip
-    assert found.shape == (1, 10, 3, 3)
+    assert draws.shape == (1, 10, 3, 3)

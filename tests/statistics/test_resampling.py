@@ -55,9 +55,9 @@ def test_sums_of_any_size_tell_items_apart(form, size):
     # Squares of such numbers are 0 or infinite. None but the first ten items are equal.
     values = np.maximum(np.arange(100.0), 9.0) / 100
     with np.errstate(all="raise", under="ignore"):
-        first, found = patterns((form(np.stack([values * size, np.ones(100)], axis=1)),))
+        first, result = patterns((form(np.stack([values * size, np.ones(100)], axis=1)),))
     assert first.tolist() == [0, *range(10, 100)]
-    assert found.tolist() == [10, *[1] * 90]
+    assert result.tolist() == [10, *[1] * 90]
 
 
 def test_sums_that_are_all_zero_are_one_pattern():
@@ -74,9 +74,9 @@ def test_totals_are_those_of_dirichlet_weights():
     np.testing.assert_allclose(totals[:, 2], 40.0, rtol=1e-12)
     expected = matrix.sum(axis=0)
     sd = np.sqrt(40 / 41 * ((matrix - matrix.mean(axis=0)) ** 2).sum(axis=0))
-    found = totals[:, :2]
-    assert (abs(found.mean(axis=0) - expected) < 4 * sd / np.sqrt(40_000)).all()
-    np.testing.assert_allclose(found.std(axis=0), sd, rtol=0.02)
+    actual = totals[:, :2]
+    assert (abs(actual.mean(axis=0) - expected) < 4 * sd / np.sqrt(40_000)).all()
+    np.testing.assert_allclose(actual.std(axis=0), sd, rtol=0.02)
 
 
 def test_lumped_items_have_the_distribution_of_single_ones(monkeypatch):
@@ -108,14 +108,14 @@ def test_sparse_and_dense_sums_have_the_same_draws(n):
 
 def test_draws_do_not_depend_on_threads(monkeypatch):
     sums = sums_of(np.random.default_rng(1).normal(size=(5000, 3)))
-    found = drawn(sums, 500)
+    draws = drawn(sums, 500)
 
     class OneThread(_resampling.ThreadPoolExecutor):
         def __init__(self):
             super().__init__(max_workers=1)
 
     monkeypatch.setattr(_resampling, "ThreadPoolExecutor", OneThread)
-    np.testing.assert_array_equal(drawn(sums, 500), found)
+    np.testing.assert_array_equal(drawn(sums, 500), draws)
     assert len(list(replicated(sums, np.random.default_rng(1), 500))) > 1
 
 
@@ -130,9 +130,9 @@ def test_draws_come_in_blocks_and_none_is_lost():
 def test_units_add_up_their_items(form):
     matrix = np.random.default_rng(0).normal(size=(6, 2))
     unit = np.array([0, 2, 2, 1, 0, 2])
-    found = over_units(sums_of(form(matrix), matrix[:, 1]), unit, 3)
-    one, two = found.parts
+    actual = over_units(sums_of(form(matrix), matrix[:, 1]), unit, 3)
+    first, second = actual.parts
     expected = np.stack([matrix[unit == u].sum(axis=0) for u in range(3)])
-    np.testing.assert_allclose(one if form is np.asarray else one.toarray(), expected)
-    np.testing.assert_allclose(two, expected[:, 1])
-    np.testing.assert_allclose(found.totals(), sums_of(matrix, matrix[:, 1]).totals())
+    np.testing.assert_allclose(first if form is np.asarray else first.toarray(), expected)
+    np.testing.assert_allclose(second, expected[:, 1])
+    np.testing.assert_allclose(actual.totals(), sums_of(matrix, matrix[:, 1]).totals())

@@ -108,8 +108,8 @@ def said():
 
 
 def texts(caught):
-    assert {one.filename for one in caught} <= {__file__}
-    return [str(one.message) for one in caught]
+    assert {record.filename for record in caught} <= {__file__}
+    return [str(record.message) for record in caught]
 
 
 def test_items_that_tell_nothing_of_a_statistic_do_not_count(said):
@@ -125,21 +125,21 @@ def test_items_that_tell_nothing_of_a_statistic_do_not_count(said):
     # 60 items of 30 clusters have two labels each, but those are of 4 clusters only.
     cluster = np.where(np.arange(500) < 60, np.arange(500) % 4, 4 + np.arange(500) % 26)
     dx.bayesian_bootstrap("percent_agreement", doubled(500, 60), cluster=cluster, **how)
-    found = texts(said)
-    assert [text.split(":")[0] for text in found] == [
+    result = texts(said)
+    assert [text.split(":")[0] for text in result] == [
         "percent_agreement depends on 3 of 500 items",
         "percent_agreement depends on 2 of 500 items",
         "<lambda> depends on 2 of 500 items",
         "percent_agreement depends on 4 of 30 clusters",
     ]
-    assert all("fewer than 20" in text and "too narrow" in text for text in found)
+    assert all("fewer than 20" in text and "too narrow" in text for text in result)
     dx.bayesian_bootstrap("percent_agreement", doubled(500, 20), **how)
     assert len(said) == 4
 
 
 def test_an_undefined_statistic_is_only_said_to_be_undefined(said):
-    found = dx.bayesian_bootstrap("percent_agreement", doubled(50, 0), draws=5, random_seed=1)
-    assert found.isnull().all()
+    draws = dx.bayesian_bootstrap("percent_agreement", doubled(50, 0), draws=5, random_seed=1)
+    assert draws.isnull().all()
     (text,) = texts(said)
     assert "is undefined (NaN) in 5 of 5 draws" in text
 
@@ -182,12 +182,13 @@ def test_few_items_of_an_annotator_are_counted_after_weights_and_clusters(said):
     dx.bayesian_bootstrap("advantage_probability", rarely(), pred, min_items=5, **how)
     # Where all have few, that is said.
     dx.bayesian_bootstrap("annotator_discrepancy_ratio", rarely(19), **how)
-    one, two, three, four = (text.split(":")[0] for text in texts(said))
-    assert one == "annotator_discrepancy_ratio of 'd' (1 item) depends on fewer than 20 items"
+    first, second, third, four = (text.split(":")[0] for text in texts(said))
+    assert first == "annotator_discrepancy_ratio of 'd' (1 item) depends on fewer than 20 items"
     assert (
-        two == "annotator_discrepancy_ratio of 'd' (11 clusters) depends on fewer than 20 clusters"
+        second
+        == "annotator_discrepancy_ratio of 'd' (11 clusters) depends on fewer than 20 clusters"
     )
-    assert "is undefined" in three
+    assert "is undefined" in third
     assert four == "19 items are few"
 
 
@@ -217,9 +218,9 @@ def test_days_and_times_are_names_of_items():
         dict(zip(days.to_numpy(), values, strict=True)),
         pd.Series(values, index=days)[::-1],
     ):
-        found = dx.bayesian_bootstrap("percent_agreement", ann, cluster=cluster, draws=5,
+        draws = dx.bayesian_bootstrap("percent_agreement", ann, cluster=cluster, draws=5,
                                       random_seed=1)  # fmt: skip
-        xr.testing.assert_identical(found, expected)
+        xr.testing.assert_identical(draws, expected)
 
 
 @pytest.mark.parametrize("name", ["fleiss_kappa", "gwet_ac", "percent_agreement"])

@@ -80,7 +80,7 @@ def test_nonsense_is_refused_by_the_name_of_the_argument(entry):
                 continue
             try:
                 with undefined_in_silence():
-                    found = function(**{**given, name: value})
+                    result = function(**{**given, name: value})
             except dx.DissensusError as problem:
                 # Of a Dataset, the part of it is named that is not as it should be; and these
                 # annotations have no strata, which is true of them and not of the argument.
@@ -89,7 +89,7 @@ def test_nonsense_is_refused_by_the_name_of_the_argument(entry):
                 assert "\n" not in str(problem) or name == "random_seed", what
                 assert what not in fits, name
             else:
-                assert isinstance(found, xr.DataArray | xr.Dataset)
+                assert isinstance(result, xr.DataArray | xr.Dataset)
                 assert what in fits, name
 
 
@@ -134,12 +134,12 @@ def test_a_result_says_which_coefficient_it_is(name, more, expected, tmp_path):
     # Noise alone has no alpha to normalise by.
     frame["label"] = np.where(rng.random(200) < 0.5, item % 3 + 1, frame["label"])
     ann = dx.annotations(frame, kind="ordinal", pool="group")
-    found = getattr(dx, name)(ann, **more)
-    assert found.attrs == expected | {"better": "higher"}
-    assert all(type(value) in {str, int, list} for value in found.attrs.values())
-    found.to_netcdf(tmp_path / "found.nc", engine="h5netcdf")
+    actual = getattr(dx, name)(ann, **more)
+    assert actual.attrs == expected | {"better": "higher"}
+    assert all(type(value) in {str, int, list} for value in actual.attrs.values())
+    actual.to_netcdf(tmp_path / "found.nc", engine="h5netcdf")
     with xr.open_dataarray(tmp_path / "found.nc", engine="h5netcdf") as back:
-        assert {key: listed(value) for key, value in back.attrs.items()} == found.attrs
+        assert {key: listed(value) for key, value in back.attrs.items()} == actual.attrs
 
 
 def listed(value):
@@ -150,9 +150,9 @@ def listed(value):
 
 
 def test_statistics_of_systems_say_their_settings(votes, rankings):
-    found = dx.winning_rate(*votes, epsilon=0.2, min_items=1)
+    rate = dx.winning_rate(*votes, epsilon=0.2, min_items=1)
     more = {"epsilon": 0.2, "min_items": 1, "better": "higher"}
-    assert found.attrs == {"distance": "nominal", **more}
+    assert rate.attrs == {"distance": "nominal", **more}
     # The depth and the tolerance are half of what a distance is.
     assert dx.winning_rate(*rankings, epsilon=0.2, min_items=1).attrs["depth"] == 3
     ann = dx.from_matrix([[1.0, 1.5], [2.0, 2.5]])
@@ -176,13 +176,13 @@ def test_the_positive_label_is_found_alike_and_recorded(labels, positive, record
     cells = [(i, r, labels[table[i, r]]) for i in range(3) for r in range(4)]
     item, annotator, label = zip(*cells, strict=True)
     ann = dx.annotations({"item": item, "annotator": annotator, "label": label}, kind="nominal")
-    said = [labels[code] for code in (0, 1, 1)]
-    pred = dx.predictions({"item": range(3), "system": ["m"] * 3, "label": said}, kind="nominal")
+    answers = [labels[code] for code in (0, 1, 1)]
+    pred = dx.predictions({"item": range(3), "system": ["m"] * 3, "label": answers}, kind="nominal")
     one = dx.relative_f1(ann, pred, [2, 3], positive=positive)
     two = dx.discrepancy_curve(ann, {0: 0.2, 1: 0.7, 2: 0.9}, [0.5], positive=positive)
-    for found in (one, two):
-        assert found.attrs["positive"] == recorded
-        assert type(found.attrs["positive"]) in {str, int}
+    for result in (one, two):
+        assert result.attrs["positive"] == recorded
+        assert type(result.attrs["positive"]) in {str, int}
     # As in test_relative_f1: 5/12 of the second label, 2/3 of the first.
     first = code_of(recorded, np.array([int(x) if isinstance(x, bool) else x for x in labels])) == 0
     assert float(one[0]) == pytest.approx(2 / 3 if first else 5 / 12)
@@ -213,9 +213,9 @@ STRAY = {
 def test_a_warning_of_stray_labels_points_at_who_called(call):
     ann = dx.from_matrix([["x", "x", "y"], ["y", "x", "y"], ["y", "y", "y"]] * 8)
     pred = dx.predictions({"item": range(24), "system": ["m"] * 24, "label": list("xyz") * 8})
-    with pytest.warns(dx.DissensusWarning, match="outside the label space") as said:
+    with pytest.warns(dx.DissensusWarning, match="outside the label space") as caught:
         call(ann, pred)
-    assert {one.filename for one in said} == {__file__}
+    assert {record.filename for record in caught} == {__file__}
 
 
 def test_a_warning_of_annotators_left_out_points_at_who_called():
@@ -224,9 +224,9 @@ def test_a_warning_of_annotators_left_out_points_at_who_called():
         {"item": [0, 0, 1, 1, 2], "annotator": list("ababc"), "label": list("xxyyx")}
     )
     pred = dx.predictions({"item": range(3), "system": ["m"] * 3, "label": list("xyx")})
-    with pytest.warns(dx.DissensusWarning, match="leaves out 1") as said:
+    with pytest.warns(dx.DissensusWarning, match="leaves out 1") as caught:
         dx.relative_f1(ann, pred, ["b", "c"])
-    assert {one.filename for one in said} == {__file__}
+    assert {record.filename for record in caught} == {__file__}
 
 
 def test_thresholds_of_systems_are_numbers_and_one_each():

@@ -35,9 +35,9 @@ def test_totals_stand_side_by_side(form):
 
 def test_a_number_is_a_named_array_without_dims():
     sums = Sums("ratio", (np.ones(3), DENSE), ratio, ITEMS, attrs={"better": "higher"})
-    found = sums.value()
-    assert (found.name, found.dims, found.attrs) == ("ratio", (), {"better": "higher"})
-    assert float(found) == 0.5
+    result = sums.value()
+    assert (result.name, result.dims, result.attrs) == ("ratio", (), {"better": "higher"})
+    assert float(result) == 0.5
     with pytest.warns(dx.DissensusWarning, match="ratio is undefined .*there is nothing"):
         assert np.isnan(Sums("ratio", (np.ones(3), 0 * DENSE), ratio, ITEMS).value())
 
@@ -47,11 +47,11 @@ def test_several_values_are_a_dataset_with_their_dims():
         "both", (np.ones(3), DENSE), both, ITEMS,
         dims={"each": ("system",)}, coords={"system": np.array(["s", "t"])}, attrs={"n": 3},
     )  # fmt: skip
-    found = sums.value()
-    assert isinstance(found, xr.Dataset)
-    assert found["each"].dims == ("system",)
-    assert found["each"].sel(system="t") == 2.0
-    assert (float(found["whole"]), found["whole"].dims, found.attrs) == (9.0, (), {"n": 3})
+    result = sums.value()
+    assert isinstance(result, xr.Dataset)
+    assert result["each"].dims == ("system",)
+    assert result["each"].sel(system="t") == 2.0
+    assert (float(result["whole"]), result["whole"].dims, result.attrs) == (9.0, (), {"n": 3})
     drawn = sums.labelled(both(np.ones((5, 3)), None), ("chain", "draw"))
     assert drawn["each"].dims == ("chain", "draw", "system")
     assert drawn["whole"].shape == (1, 5)
@@ -62,8 +62,8 @@ def test_items_are_multiplied_and_nothing_else():
     factor = np.array([2.0, 0.5, 0.0])
     expected = DENSE * factor[:, None]
     np.testing.assert_array_equal(times(DENSE, factor), expected)
-    found = times(sparse.csr_array(DENSE), factor)
-    np.testing.assert_array_equal(found.toarray(), expected)
+    actual = times(sparse.csr_array(DENSE), factor)
+    np.testing.assert_array_equal(actual.toarray(), expected)
     np.testing.assert_array_equal(times(factor, factor), factor**2)
 
 
@@ -131,8 +131,8 @@ def test_nothing_undefined_says_nothing(recwarn):
 
 def test_only_what_is_positive_divides():
     below = np.array([1.0, 0.0, -1e-300, np.nan, 4.0])
-    found = Undefined().divide(np.ones((2, 5)), below, "why")
-    np.testing.assert_array_equal(found, [[1.0, np.nan, np.nan, np.nan, 0.25]] * 2)
+    result = Undefined().divide(np.ones((2, 5)), below, "why")
+    np.testing.assert_array_equal(result, [[1.0, np.nan, np.nan, np.nan, 0.25]] * 2)
 
 
 def test_the_first_reason_stands():

@@ -19,10 +19,10 @@ def test_the_order_of_predictions_does_not_matter(votes):
     whole = systems_of(ann, pred)
     assert whole.names.tolist() == ["good", "bad"]
     assert whole.present.all()
-    said = labels_by_systems(whole, ann["label"].values)
-    assert ann["label"].values[said].tolist() == [["x", "y"], ["y", "x"], ["x", "y"]]
+    labels = labels_by_systems(whole, ann["label"].values)
+    assert ann["label"].values[labels].tolist() == [["x", "y"], ["y", "x"], ["x", "y"]]
     turned = systems_of(ann, pred.isel(item=[2, 0, 1]))
-    np.testing.assert_array_equal(labels_by_systems(turned, ann["label"].values), said)
+    np.testing.assert_array_equal(labels_by_systems(turned, ann["label"].values), labels)
 
 
 def test_items_without_predictions_are_dropped_only_if_asked(votes):
@@ -30,10 +30,10 @@ def test_items_without_predictions_are_dropped_only_if_asked(votes):
     fewer = pred.sel(item=["k", "i"])
     with pytest.raises(dx.PredictionError, match="without predictions: 'j'"):
         systems_of(ann, fewer)
-    found = systems_of(ann, fewer, "drop")
-    assert found.present.tolist() == [True, False, True]
-    said = labels_by_systems(found, ann["label"].values)
-    assert said[1].tolist() == [-1, -1]
+    result = systems_of(ann, fewer, "drop")
+    assert result.present.tolist() == [True, False, True]
+    labels = labels_by_systems(result, ann["label"].values)
+    assert labels[1].tolist() == [-1, -1]
     with pytest.raises(dx.ArgumentError, match="on_missing"):
         systems_of(ann, fewer, "ignore")
     with pytest.raises(dx.PredictionError):
@@ -42,23 +42,23 @@ def test_items_without_predictions_are_dropped_only_if_asked(votes):
 
 def test_labels_that_annotators_could_not_give_differ_from_all(votes):
     ann, _ = votes
-    found = systems_of(ann, predicted(["i", "j", "k"], ["z", "y", "w"]))
+    result = systems_of(ann, predicted(["i", "j", "k"], ["z", "y", "w"]))
     with pytest.warns(dx.DissensusWarning, match="outside.*predictions with them: 2"):
-        said = labels_by_systems(found, ann["label"].values)[:, 0]
-    assert said[1] == ann["label"].values.tolist().index("y")
-    assert min(said[0], said[2]) >= 2
-    assert said[0] != said[2]
+        labels = labels_by_systems(result, ann["label"].values)[:, 0]
+    assert labels[1] == ann["label"].values.tolist().index("y")
+    assert min(labels[0], labels[2]) >= 2
+    assert labels[0] != labels[2]
     strange = systems_of(ann, predicted(["i", "j", "k"], ["u", "v", "w"]))
     with pytest.raises(dx.PredictionError, match="no label in common"):
         labels_by_systems(strange, ann["label"].values)
 
 
 def test_lists_and_numbers_are_no_labels(votes, rankings):
-    found = systems_of(*rankings)
+    result = systems_of(*rankings)
     with pytest.raises(dx.PredictionError, match="one label from each system and item"):
-        labels_by_systems(found, rankings[0]["label"].values)
+        labels_by_systems(result, rankings[0]["label"].values)
     with pytest.raises(dx.PredictionError, match="one number from each system and item"):
-        numbers_by_systems(found)
+        numbers_by_systems(result)
     numbers = systems_of(votes[0], predicted(["i", "j", "k"], [0.5, 1.5, 2.5]))
     with pytest.raises(dx.PredictionError, match="numbers"):
         labels_by_systems(numbers, votes[0]["label"].values)
@@ -69,5 +69,5 @@ def test_lists_and_numbers_are_no_labels(votes, rankings):
 def test_numbers_are_values_or_labels_that_are_numbers(votes):
     ann, _ = votes
     for kind in ("continuous", None):
-        found = systems_of(ann, predicted(["k", "j"], [3, 1], kind), "drop")
-        np.testing.assert_array_equal(numbers_by_systems(found)[:, 0], [np.nan, 1.0, 3.0])
+        result = systems_of(ann, predicted(["k", "j"], [3, 1], kind), "drop")
+        np.testing.assert_array_equal(numbers_by_systems(result)[:, 0], [np.nan, 1.0, 3.0])

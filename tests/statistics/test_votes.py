@@ -28,7 +28,7 @@ def by_definition(said, ties):
     """Item -> agreement, from item -> annotator -> list of {label: vote}, without rounding."""
     out = {}
     for item, by in said.items():
-        found = []
+        result = []
         for r, own in by.items():
             scores: dict = {}
             for s, statements in by.items():
@@ -36,8 +36,8 @@ def by_definition(said, ties):
                     for label, vote in votes.items():
                         scores[label] = scores.get(label, 0) + vote / len(statements)
             if scores:
-                found.append(credit(scores, {label for one in own for label in one}, ties))
-        out[item] = float(np.mean(found)) if found else np.nan
+                result.append(credit(scores, {label for one in own for label in one}, ties))
+        out[item] = float(np.mean(result)) if result else np.nan
     return out
 
 
@@ -224,10 +224,10 @@ def test_annotators_one_by_one():
     ann = dx.annotations(
         {"item": [0, 0, 0, 1], "annotator": list("abca"), "label": ["x", "x", "y", "z"]}
     )
-    found = by_annotator(ann)
+    result = by_annotator(ann)
     # a sees x and y tied, and so does b; c sees x lead; nobody else speaks of item 1.
-    np.testing.assert_allclose(found, [0.5, 0.5, 0.0])
-    assert found["annotator"].to_numpy().tolist() == ["a", "b", "c"]
+    np.testing.assert_allclose(result, [0.5, 0.5, 0.0])
+    assert result["annotator"].to_numpy().tolist() == ["a", "b", "c"]
     alone = dx.annotations({"item": [0, 0, 1], "annotator": list("abc"), "label": list("xxz")})
     assert np.isnan(by_annotator(alone).sel(annotator="c"))
 
@@ -257,15 +257,15 @@ def test_each_accuracy_is_its_definition(name):
     for seed in range(10):
         kind, trials = ("nominal", "ordinal")[seed % 2], seed % 4 > 1
         made = study(seed, kind, n_annotators=1 + seed % 6, n_labels=2 + seed % 4, trials=trials)
-        said = made.said()
+        labels = made.said()
         rng = np.random.default_rng(seed)
-        weights = {item: float(rng.random()) for item in said}
-        found = getattr(dx, name)(made.annotations(), made.predictions(), weights=weights)
+        weights = {item: float(rng.random()) for item in labels}
+        actual = getattr(dx, name)(made.annotations(), made.predictions(), weights=weights)
         for system in "st":
             each = [CASES[name](list(by.values()), made.predicted[item, system])
-                    for item, by in said.items()]  # fmt: skip
+                    for item, by in labels.items()]  # fmt: skip
             expected = np.average(each, weights=list(weights.values()))
-            np.testing.assert_allclose(found.sel(system=system), expected, rtol=0, atol=1e-12)
+            np.testing.assert_allclose(actual.sel(system=system), expected, rtol=0, atol=1e-12)
 
 
 def test_accuracies_by_hand(votes):
@@ -316,5 +316,5 @@ def test_is_undefined_where_weighted_items_lack_predictions(name):
     ann = dx.from_matrix([["x", "x"], ["y", "y"]])
     pred = dx.predictions({"item": [0], "system": ["m"], "label": ["x"]})
     with pytest.warns(dx.DissensusWarning, match="no item has a label and a prediction"):
-        found = getattr(dx, name)(ann, pred, on_missing="drop", weights=[0, 1])
-    assert np.isnan(found).all()
+        result = getattr(dx, name)(ann, pred, on_missing="drop", weights=[0, 1])
+    assert np.isnan(result).all()

@@ -57,12 +57,12 @@ def test_votes_of_kaggle_have_three_columns_and_no_voters(file):
 def test_verdicts_of_a_judge_are_two_votes_with_the_sides_changed(file):
     path = file("gpt-4_pair.jsonl", "\n".join(map(json.dumps, FASTCHAT)))
     read = dx.read_annotations(path, format="arena")
-    one, two = "gpt-4,pair-v2", "gpt-4,pair-v2-multi-turn"
+    first, second = "gpt-4,pair-v2", "gpt-4,pair-v2-multi-turn"
     assert votes(read) == [
-        ("alpaca-13b", "gpt-4", 2, one, "81, turn 1"),
-        ("gpt-4", "alpaca-13b", 0, one, "81, turn 1"),
-        ("alpaca-13b", "gpt-4", 1, two, "81, turn 2"),
-        ("gpt-4", "alpaca-13b", 2, two, "81, turn 2"),
+        ("alpaca-13b", "gpt-4", 2, first, "81, turn 1"),
+        ("gpt-4", "alpaca-13b", 0, first, "81, turn 1"),
+        ("alpaca-13b", "gpt-4", 1, second, "81, turn 2"),
+        ("gpt-4", "alpaca-13b", 2, second, "81, turn 2"),
     ]
     assert read.attrs == {"kind": "pair", "format": "arena", "ties": "tie: 1"}
     assert dx.read_annotations(path, format="arena", annotator="turn")["annotator"].size == 2

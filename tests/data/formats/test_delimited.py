@@ -14,8 +14,8 @@ from dissensus.data.formats._text import read_delimited
 
 
 def table(path, delimiter=","):
-    found = read_delimited(path, "utf-8", delimiter)
-    return {name: values.tolist() for name, values in found.columns.items()}
+    result = read_delimited(path, "utf-8", delimiter)
+    return {name: values.tolist() for name, values in result.columns.items()}
 
 
 def test_only_the_empty_cell_is_missing(file):
@@ -119,5 +119,5 @@ def test_what_python_writes_is_read_back(rows, tmp_path_factory):
     csv.writer(text, quoting=csv.QUOTE_ALL).writerows([("item", "x"), *rows])
     path = tmp_path_factory.mktemp("csv") / "a.csv"
     path.write_text(text.getvalue(), encoding="utf-8", newline="")
-    found = table(path)
-    assert list(zip(found["item"], found["x"], strict=True)) == rows
+    result = table(path)
+    assert list(zip(result["item"], result["x"], strict=True)) == rows

@@ -40,9 +40,9 @@ def test_numbers_if_nothing_is_lost(labels, expected):
 
 
 def test_missing_ones_stay_missing():
-    found = typed(["0.5", None])
-    assert found[0] == 0.5
-    assert np.isnan(found[1])
+    result = typed(["0.5", None])
+    assert result[0] == 0.5
+    assert np.isnan(result[1])
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,9 @@ def split(table, folder):
     [(dx.read_annotations, dx.annotations, LABELS), (dx.read_predictions, dx.predictions, ANSWERS)],
 )
 def test_the_same_as_of_one_table(read, take, table, tmp_path):
-    found = read(split(table, tmp_path / "all"))
-    assert found.attrs.pop("format") == "parquet, a folder of files"
-    xr.testing.assert_identical(found, take(table))
+    result = read(split(table, tmp_path / "all"))
+    assert result.attrs.pop("format") == "parquet, a folder of files"
+    xr.testing.assert_identical(result, take(table))
 
 
 def test_what_is_no_data_and_columns_nobody_asked_for_are_left_alone(tmp_path):
@@ -41,18 +41,18 @@ def test_what_is_no_data_and_columns_nobody_asked_for_are_left_alone(tmp_path):
     (folder / "folder.parquet").mkdir()
     more = pd.DataFrame({"item": ["z"], "annotator": [1], "label": ["x"], "comment": [3]})
     more.set_index(pd.Index([7])).to_parquet(folder / "Z.PARQUET")
-    found = dx.read_annotations(folder)
-    assert found.sizes["annotation"] == len(LABELS) + 1
-    assert sorted(found["item"].to_numpy()) == ["i", "j", "k", "z"]
+    result = dx.read_annotations(folder)
+    assert result.sizes["annotation"] == len(LABELS) + 1
+    assert sorted(result["item"].to_numpy()) == ["i", "j", "k", "z"]
 
 
 def test_whole_numbers_of_several_sizes_are_the_same_items(tmp_path):
     for size in ("int32", "int64"):
         frame = LABELS.assign(item=range(5)).astype({"item": size})
         frame.assign(annotator=size).to_parquet(tmp_path / f"{size}.parquet")
-    found = dx.read_annotations(tmp_path)
-    assert found["item"].to_numpy().tolist() == list(range(5))
-    assert found.sizes["annotation"] == 10
+    result = dx.read_annotations(tmp_path)
+    assert result["item"].to_numpy().tolist() == list(range(5))
+    assert result.sizes["annotation"] == 10
 
 
 def test_a_bad_row_is_named_with_its_file(tmp_path):

@@ -37,33 +37,33 @@ def split(table, folder, n_files=4):
     return folder
 
 
-def assert_same(found, whole):
+def assert_same(actual, whole):
     """The same but for the order of rows, which are sorted by item."""
     order = np.argsort(whole["item_code"].to_numpy(), kind="stable")
     whole = whole.isel(annotation=order)
     for name, values in whole.variables.items():
-        np.testing.assert_array_equal(found[name].to_numpy(), values.to_numpy())
-    assert set(found.variables) == set(whole.variables)
+        np.testing.assert_array_equal(actual[name].to_numpy(), values.to_numpy())
+    assert set(actual.variables) == set(whole.variables)
     for name in ("kind", "kind_source"):
-        assert found.attrs[name] == whole.attrs[name]
+        assert actual.attrs[name] == whole.attrs[name]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("items", [None, 7])
 def test_the_same_annotations_as_of_one_table(table, tmp_path, items):
     folder = split(table, tmp_path / "labels")
-    found = dx.read_annotations(folder, chunks=items, store=tmp_path / "ann.zarr", **COLUMNS)
-    assert found.chunksizes["annotation"]
-    assert found.attrs["format"] == "parquet, a folder of files"
+    actual = dx.read_annotations(folder, chunks=items, store=tmp_path / "ann.zarr", **COLUMNS)
+    assert actual.chunksizes["annotation"]
+    assert actual.attrs["format"] == "parquet, a folder of files"
     whole = dx.annotations(table, **COLUMNS)
-    assert_same(found, whole)
+    assert_same(actual, whole)
     run = {"draws": 5, "chains": 1, "random_seed": 1}
     xr.testing.assert_identical(
-        dx.models.dirichlet.fit(found, **run)["posterior"]["plausibility"].compute().variable,
+        dx.models.dirichlet.fit(actual, **run)["posterior"]["plausibility"].compute().variable,
         dx.models.dirichlet.fit(whole, **run)["posterior"]["plausibility"].variable,
     )
     again = xr.open_zarr(tmp_path / "ann.zarr", consolidated=False)
-    xr.testing.assert_identical(again.compute(), found.compute())
+    xr.testing.assert_identical(again.compute(), actual.compute())
 
 
 @pytest.mark.long
@@ -84,8 +84,8 @@ def test_numbers_too(table, tmp_path, said):
     table["said"] = {"numbers": rng.normal(size=N_ROWS), "whole": rng.integers(1, 6, N_ROWS),
                      "spelled": rng.integers(1, 6, N_ROWS).astype(str)}[said]  # fmt: skip
     folder = split(table, tmp_path / "labels")
-    found = dx.read_annotations(folder, store=tmp_path / "a", **COLUMNS)
-    assert_same(found, dx.annotations(table, **COLUMNS))
+    result = dx.read_annotations(folder, store=tmp_path / "a", **COLUMNS)
+    assert_same(result, dx.annotations(table, **COLUMNS))
 
 
 def test_ranks_pools_and_trials(tmp_path):
@@ -106,8 +106,8 @@ def test_ranks_pools_and_trials(tmp_path):
 
 def test_one_file_goes_into_a_store_too(table, tmp_path):
     table.to_csv(tmp_path / "one.csv", index=False)
-    found = dx.read_annotations(tmp_path / "one.csv", store=tmp_path / "a", **COLUMNS)
-    assert_same(found, dx.read_annotations(tmp_path / "one.csv", **COLUMNS))
+    result = dx.read_annotations(tmp_path / "one.csv", store=tmp_path / "a", **COLUMNS)
+    assert_same(result, dx.read_annotations(tmp_path / "one.csv", **COLUMNS))
     chunked = dx.read_annotations(tmp_path / "one.csv", chunks=5, **COLUMNS)
     assert chunked.attrs["item_chunks"][0] == 5
 
@@ -169,8 +169,8 @@ dx.read_annotations(sys.argv[1], store=sys.argv[2], item="case", annotator="who"
 @pytest.mark.parametrize("column", ["label_code", "confidence"])
 def test_a_chunk_that_was_lost_is_not_taken_for_the_first_label(table, tmp_path, column):
     folder = split(table, tmp_path / "labels")
-    found = dx.read_annotations(folder, chunks=5, store=tmp_path / "a", **COLUMNS)
-    found.to_zarr(tmp_path / "b", consolidated=False)  # as it is, without more ado
+    result = dx.read_annotations(folder, chunks=5, store=tmp_path / "a", **COLUMNS)
+    result.to_zarr(tmp_path / "b", consolidated=False)  # as it is, without more ado
     for store in ("a", "b"):
         (tmp_path / store / column / "c" / "3").unlink()
         again = dx.read_annotations(tmp_path / store)

@@ -48,9 +48,9 @@ def test_systems_in_columns(shared):
     assert pred.attrs["format"].startswith("wide (recognised")
     # Accuracy against the majority: .6977 and .6677. "Tie" is read as it stands; as the README
     # counts it, it is 0.
-    said = pred["label"].values[pred["label_code"].values][..., 0]
-    said = np.where(said == "Tie", "0", said)
-    right = said == majority.argmax(axis=1).astype(str)[:, None]
+    labels = pred["label"].values[pred["label_code"].values][..., 0]
+    labels = np.where(labels == "Tie", "0", labels)
+    right = labels == majority.argmax(axis=1).astype(str)[:, None]
     np.testing.assert_allclose(right.mean(axis=0), [0.6977, 0.6677], atol=5e-5)
 
 

@@ -30,8 +30,8 @@ def simulated(prior, n_items, n_scores, seed=0):
 def learned(data, step=0.0):
     """Return the posterior median of each of the prior's parameters."""
     units, data = units_of(data), rounded(data, step)
-    found = units.prior(draw_priors(units, data, 200, 100, 7)[:, :4])
-    return NormalGamma(*(np.median(one) for one in found))
+    result = units.prior(draw_priors(units, data, 200, 100, 7)[:, :4])
+    return NormalGamma(*(np.median(one) for one in result))
 
 
 def reduced(scores, item):
@@ -48,10 +48,10 @@ def test_known_hyperparameters_are_recovered(prior, offset):
     """4,000 items of five scores; log k, log a and log b/a within .25, far beyond chance."""
     m, k, a, b = prior
     scores, item = simulated(prior, 4000, 5)
-    found = learned(reduced(scores + offset, item))
+    actual = learned(reduced(scores + offset, item))
     spread = np.sqrt(b / a / k)
-    assert float(found.m) - offset == pytest.approx(m, abs=0.25 * spread)
-    for got, want in ((found.k, k), (found.a, a), (found.b / found.a, b / a)):
+    assert float(actual.m) - offset == pytest.approx(m, abs=0.25 * spread)
+    for got, want in ((actual.k, k), (actual.a, a), (actual.b / actual.a, b / a)):
         assert np.log(float(got) / want) == pytest.approx(0, abs=0.25)
 
 
@@ -77,17 +77,17 @@ def test_weights_of_predictions_are_those_that_weighting_the_prior_gives():
     """As above with two systems: 600,000 draws from the prior, weighted by the likelihood."""
     data = reduced(*simulated((2.0, 0.5, 3.0, 4.0), 4, 3, seed=5))
     units = units_of(data)
-    said = np.array([[-1.0, 0.3], [0.5, -1.2], [1.2, 0.1], [-0.7, 0.8]])
+    labels = np.array([[-1.0, 0.3], [0.5, -1.2], [1.2, 0.1], [-0.7, 0.8]])
     spread = np.array([*SPREADS, 0.5**0.5, 0.5**0.5])
     places = np.random.default_rng(2).normal(size=(600_000, 6)) * spread
     prior = units.prior(places[:, None])
-    prior = prior._replace(m=prior.m + units.reach * places[:, 4:] @ said.T)
+    prior = prior._replace(m=prior.m + units.reach * places[:, 4:] @ labels.T)
     logs = log_marginal(prior, data).sum(axis=1)
     weights = np.exp(logs - logs.max())
     assert weights.sum() ** 2 / (weights**2).sum() > 5_000  # draws that count
     wanted = np.average(places, axis=0, weights=weights)
     sd = np.sqrt(np.average((places - wanted) ** 2, axis=0, weights=weights))
-    drawn = draw_priors(units, data, 8000, 200, 3, said)[:, :6]
+    drawn = draw_priors(units, data, 8000, 200, 3, labels)[:, :6]
     np.testing.assert_allclose(drawn.mean(axis=0), wanted, atol=0.12)
     np.testing.assert_allclose(drawn.std(axis=0), sd, rtol=0.12)
 
@@ -103,8 +103,8 @@ def test_the_log_density_stands_behind_each_draw():
 def test_one_wild_item_does_not_set_the_scale():
     scores, item = simulated((3.0, 0.5, 5.0, 5.0), 400, 4)
     scores[:4] = [1e5, -1e5, 2e5, 0]
-    found = learned(reduced(scores, item))
-    assert 0.3 < float(found.b / found.a) < 3
+    result = learned(reduced(scores, item))
+    assert 0.3 < float(result.b / result.a) < 3
 
 
 def test_items_without_scores_change_nothing():
@@ -117,8 +117,8 @@ def test_items_without_scores_change_nothing():
 def test_the_unit_of_the_scores_does_not_matter(unit):
     scores, item = simulated((2.0, 0.5, 3.0, 4.0), 300, 3)
     m, k, a, b = learned(reduced(scores, item))
-    found = learned(reduced(scores * unit, item))
-    np.testing.assert_allclose(np.ravel(found), np.ravel([m * unit, k, a, b * unit**2]), rtol=1e-4)
+    result = learned(reduced(scores * unit, item))
+    np.testing.assert_allclose(np.ravel(result), np.ravel([m * unit, k, a, b * unit**2]), rtol=1e-4)
 
 
 @pytest.mark.parametrize("sd", [0.3, 0.5, 0.8])
@@ -133,8 +133,8 @@ def test_agreement_to_the_letter_is_no_certainty(sd):
     scores = np.clip(np.rint(rng.normal(mean[:, None], sd, (500, 5))), 1, 5)
     data = reduced(scores.ravel(), np.repeat(np.arange(500), 5))
     assert (data.squares == 0).mean() > 0.02
-    found = learned(data, grid_step(scores))
-    assert np.sqrt(float(found.b / found.a)) == pytest.approx(
+    result = learned(data, grid_step(scores))
+    assert np.sqrt(float(result.b / result.a)) == pytest.approx(
         np.hypot(sd, np.sqrt(1 / 12)), rel=0.15
     )
 
@@ -156,12 +156,12 @@ def test_the_weight_of_a_system_that_knows_skewed_means_is_near_1():
     rng = np.random.default_rng(2)
     mu = np.exp(rng.normal(0, 1.8, 80))
     ann = dx.from_matrix(rng.normal(mu[:, None], 1, (80, 3)))
-    said = rng.normal(mu, 0.5)
-    pred = dx.predictions({"item": range(80), "system": ["s"] * 80, "label": said})
+    labels = rng.normal(mu, 0.5)
+    pred = dx.predictions({"item": range(80), "system": ["s"] * 80, "label": labels})
     fit = dx.models.normal_scores.fit(ann, predictions=pred, draws=400, random_seed=1)
     assert float(fit["posterior"]["prediction_weight"].mean()) == pytest.approx(1, abs=0.05)
     error = dx.score_error(fit, pred)["mean_squared_error"]
-    assert float(error.mean()) == pytest.approx(((said - mu) ** 2).mean(), abs=0.15)
+    assert float(error.mean()) == pytest.approx(((labels - mu) ** 2).mean(), abs=0.15)
 
 
 @pytest.mark.long

@@ -56,12 +56,12 @@ def study(n_pools, family="gaussian", *, seed=1, n_items=7, n_annotators=3, n_la
     must be right everywhere.
     """
     rng = np.random.default_rng(seed)
-    said = rng.choice([0, 1, 2], (n_items, n_annotators, n_pools), p=[0.4, 0.4, 0.2])
-    said[0], said[1], said[:, -1, 0] = 1, 0, 0
+    labels = rng.choice([0, 1, 2], (n_items, n_annotators, n_pools), p=[0.4, 0.4, 0.2])
+    labels[0], labels[1], labels[:, -1, 0] = 1, 0, 0
     if n_pools > 1:
-        said[2, :, 0] = 0
-    item, who, pool = np.nonzero(said)
-    item, who, pool = (np.repeat(x, said[item, who, pool]) for x in (item, who, pool))
+        labels[2, :, 0] = 0
+    item, who, pool = np.nonzero(labels)
+    item, who, pool = (np.repeat(x, labels[item, who, pool]) for x in (item, who, pool))
     top = {"gaussian": 0, "bernoulli": 2, "ordinal": n_labels}[family]
     value = rng.normal(1.0, 2.0, len(item)) if top == 0 else rng.integers(0, top, len(item)) * 1.0
     mixed = rng.permutation(len(item))

@@ -46,12 +46,12 @@ def test_standard_deviations(n_pools, own_residual, which):
     rest = (one.priors.sd_annotator, one.priors.sd)
     rest = (*rest, *kernel.marginal(one.data, sums, one.par, one.priors))
     for p, was in enumerate(getattr(one.par, which).copy()):
-        found, want = [], []
+        actual, want = [], []
         for x in (-3.0, -0.5, 0.3, 2.0):
             getattr(one.par, which)[p] = np.exp(x)
             want.append(log_density(one) + x)
-            found.append(kernel._log_density(x, moved, p, *rest))
-        np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-8, atol=1e-8)
+            actual.append(kernel._log_density(x, moved, p, *rest))
+        np.testing.assert_allclose(np.diff(actual), np.diff(want), rtol=1e-8, atol=1e-8)
         getattr(one.par, which)[p] = was
 
 

@@ -80,7 +80,7 @@ def gathered(family, n_pools, own_residual, sweeps, anew=labels_anew):
     rng, state = np.random.default_rng(1), started(np.uint64(2))
     known = learned(one.data, family, one.par)
     advance(family, state, one.data, one.par, one.priors, known, 50, learning=True)
-    found: dict[str, list[float]] = {}
+    result: dict[str, list[float]] = {}
     trace = room_for(one.data, one.par, 1)
     for sweep in range(-200, sweeps):
         anew(one, family, rng)
@@ -91,8 +91,8 @@ def gathered(family, n_pools, own_residual, sweeps, anew=labels_anew):
             if family == "gaussian":
                 numbers |= {f"sd {k}": x for k, x in enumerate(one.par.sd)}
             for name, x in numbers.items():
-                found.setdefault(name, []).append(x)
-    return one, {name: np.array(values) for name, values in found.items()}
+                result.setdefault(name, []).append(x)
+    return one, {name: np.array(values) for name, values in result.items()}
 
 
 def p_value(places):
@@ -101,19 +101,19 @@ def p_value(places):
     Draws of a chain hang together, so that a test must know by how much: of the mean, and the mean
     square, by means of batches.
     """
-    found = []
+    result = []
     for power in (1, 2):
         x = (2 * places - 1) ** power - (power == 2) / 3
         batches = x[: len(x) // 25 * 25].reshape(25, -1).mean(axis=1)
         z = batches.mean() / (batches.std(ddof=1) / 5)
-        found.append(2 * stats.t(24).sf(abs(z)))
-    return min(found)
+        result.append(2 * stats.t(24).sf(abs(z)))
+    return min(result)
 
 
 def suspects(family, n_pools, own_residual, sweeps, **how):
     """Return p-values below one in ten thousand."""
-    one, found = gathered(family, n_pools, own_residual, sweeps, **how)
-    p = {name: p_value(prior_of(name, one)(x)) for name, x in found.items()}
+    one, result = gathered(family, n_pools, own_residual, sweeps, **how)
+    p = {name: p_value(prior_of(name, one)(x)) for name, x in result.items()}
     return {name: value for name, value in p.items() if value < 1e-4}
 
 

@@ -63,18 +63,18 @@ def test_standard_deviations_and_correlations(n_pools, own_residual, name):
     numbers, is_sd = getattr(one.par, name), name != "correlation"
     pairs = zip(*np.tril_indices(n_pools, -1), strict=True)
     for place in np.ndindex(numbers.shape) if is_sd else pairs:
-        was, found, want = numbers[place], [], []
+        was, actual, want = numbers[place], [], []
         for x in np.exp([-4.0, -1.0, 0.3, 2.0]) if is_sd else was + np.array([-0.1, -0.03, 0, 0.1]):
             numbers[place] = numbers[place[::-1]] = x
             at = np.log(x) if is_sd else x
             want.append(log_density(one) + at * is_sd)
-            found.append(density_of(one, sums, room, at, MOVED[name], *place))
+            actual.append(density_of(one, sums, room, at, MOVED[name], *place))
             if n_pools == 1:
                 short = kernel.marginal_of_one_pool(one.data, sums, one.par, one.priors, room)
                 priors = (one.priors.sd_item, one.priors.sd)
                 alone = kernel._log_density_of_one_pool(at, MOVED[name], *priors, *short)
-                assert alone == pytest.approx(found[-1], rel=1e-10)
-        np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-8, atol=1e-8)
+                assert alone == pytest.approx(actual[-1], rel=1e-10)
+        np.testing.assert_allclose(np.diff(actual), np.diff(want), rtol=1e-8, atol=1e-8)
         numbers[place] = numbers[place[::-1]] = was
 
 

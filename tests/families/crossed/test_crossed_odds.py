@@ -76,8 +76,8 @@ def test_products_are_sums_of_logarithms(n, log_factor):
     """Even if many factors, or two of them, would overflow."""
     rng = np.random.default_rng(n)
     log_others = rng.normal(0, 80, n).clip(-150, 150)
-    found = kernel.log_product(np.exp(log_factor), np.exp(log_others), n)
-    assert found == pytest.approx(np.logaddexp(0.0, log_factor + log_others).sum(), rel=1e-10)
+    result = kernel.log_product(np.exp(log_factor), np.exp(log_others), n)
+    assert result == pytest.approx(np.logaddexp(0.0, log_factor + log_others).sum(), rel=1e-10)
 
 
 CASES = [

@@ -135,7 +135,7 @@ def test_the_log_density_and_its_gradient(n_pools, prior):
     one = study(n_pools, "ordinal", n_labels=5, seed=3)
     one.priors.gap[:] = prior
     boundary, slopes = kernel.slopes_room(one.par)
-    pool, found, want = n_pools - 1, [], []
+    pool, actual, want = n_pools - 1, [], []
     at = free(one, pool)
 
     def height(x):
@@ -144,12 +144,12 @@ def test_the_log_density_and_its_gradient(n_pools, prior):
     rng = np.random.default_rng(1)
     for _ in range(5):
         x = at + rng.normal(0, 0.3, len(at))
-        found.append(height(x))
+        actual.append(height(x))
         gradient = slopes.gradient[0].copy()
         for k in range(len(x)):
             assert gradient[k] == pytest.approx(slope(height, x, k), rel=1e-5, abs=1e-6)
         want.append(log_density(one, pool, x))
-    np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-8)
+    np.testing.assert_allclose(np.diff(actual), np.diff(want), rtol=1e-8)
 
 
 def test_cutpoints_and_spreads_follow_their_density():
@@ -206,16 +206,16 @@ def test_a_loose_gap_moves_along_its_density(n_pools, change):
     for g in loose:
         for upper in (True, False):
             one.par.mu[:], one.par.gap[:] = before[:n_pools], np.exp(before[n_pools : n_pools + 3])
-            was, found, want = np.append(one.par.mu, one.par.gap[g]), [], []
+            was, actual, want = np.append(one.par.mu, one.par.gap[g]), [], []
             for x in (-2.0, 0.1, 1.0):
                 moved = (one.par.mu, one.par.gap, was)
-                found.append(kernel._log_gap_density(x, g, upper, True, *given, *moved))
+                actual.append(kernel._log_gap_density(x, g, upper, True, *given, *moved))
                 want.append(log_density(one, 0, free(one, 0)))
                 stay = slice(0, g + 1) if upper else slice(g + 1, None)
                 for p in range(n_pools):
                     now = cutpoints(one.par.gap)[stay] - one.par.mu[p]
                     np.testing.assert_allclose(now, cuts[stay] - before[p], atol=1e-12)
-            np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-8)
+            np.testing.assert_allclose(np.diff(actual), np.diff(want), rtol=1e-8)
 
 
 def test_loose_gaps_are_held_where_the_others_move():
@@ -294,8 +294,8 @@ def test_latent_numbers_lie_between_their_cutpoints():
         assert (one.par.latent <= cut[y + 1]).all()
         places.append((cdf(one.par.latent - eta) - low) / (high - low))
     assert stats.kstest(np.ravel(places), "uniform").pvalue > 1e-3
-    for found, want in zip(sums, label_sums(one.data, one.par.latent), strict=True):
-        np.testing.assert_allclose(found, want, rtol=1e-10, atol=1e-10)
+    for actual, want in zip(sums, label_sums(one.data, one.par.latent), strict=True):
+        np.testing.assert_allclose(actual, want, rtol=1e-10, atol=1e-10)
 
 
 def stretched(one, factor):
@@ -329,11 +329,11 @@ def test_the_density_along_the_way(n_pools):
     layout = (data.cell_start, data.cell_pool, data.annotator)
     square = kernel._residual_square(*layout, par.latent, par.mu, par.item, par.annotator, None)
     assert square == pytest.approx(((par.latent - one.eta) ** 2).sum())
-    found, want = [], []
+    actual, want = [], []
     for x in (-1.0, -0.2, 0.0, 0.5):
-        found.append(kernel._log_stretch_density(x, square, n_labels, *stretched_with(one)))
+        actual.append(kernel._log_stretch_density(x, square, n_labels, *stretched_with(one)))
         want.append(log_joint(stretched(one, np.exp(x))) + n * x)
-    np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-9)
+    np.testing.assert_allclose(np.diff(actual), np.diff(want), rtol=1e-9)
 
 
 def test_the_density_along_the_way_counts_coefficients_too():
@@ -343,14 +343,14 @@ def test_the_density_along_the_way_counts_coefficients_too():
         par=one.par._replace(coefficient=coefficient),
         priors=one.priors._replace(coefficient=prior),
     )  # fmt: skip
-    found = [
+    result = [
         kernel._log_stretch_density(0.3, 3.0, 10.0, *stretched_with(each))
         - kernel._log_stretch_density(0.0, 3.0, 10.0, *stretched_with(each))
         for each in (more, one)
     ]
     density = stats.norm(prior[:, 0], prior[:, 1]).logpdf
     counted = (0.3 + density(np.exp(0.3) * coefficient) - density(coefficient)).sum()
-    assert found[0] - found[1] == pytest.approx(counted)
+    assert result[0] - result[1] == pytest.approx(counted)
 
 
 def test_without_annotators_their_standard_deviation_does_not_count():

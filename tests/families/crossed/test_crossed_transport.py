@@ -96,9 +96,9 @@ def test_standard_deviations_of_items(n_pools, seed):
     for pool in range(n_pools):
         path = ItemPath(n_pools, seed, pool)
         points = path.was + np.array([-1.0, -0.3, 0.0, 0.7])
-        found = [path.density(x)[0] for x in points]
+        actual = [path.density(x)[0] for x in points]
         want = [path.full(x) for x in points]
-        np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(np.diff(actual), np.diff(want), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize(("n_pools", "seed"), CASES[1:])
@@ -107,9 +107,9 @@ def test_correlations_of_items(n_pools, seed):
         for other in set(range(n_pools)) - {pool}:
             path = ItemPath(n_pools, seed, pool, other)
             points = path.was + np.array([-0.08, -0.02, 0.0, 0.05])
-            found = [path.density(x)[0] for x in points]
+            actual = [path.density(x)[0] for x in points]
             want = [path.full(x) for x in points]
-            np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-6, atol=1e-6)
+            np.testing.assert_allclose(np.diff(actual), np.diff(want), rtol=1e-6, atol=1e-6)
 
 
 @every_case
@@ -142,23 +142,23 @@ def test_standard_deviations_of_annotators(n_pools, seed):
             room.rest[j] = (start[j] - middle) / spread
         par.annotator[:] = start
         given = kernel.along_annotators(one.data, par, one.priors, known, room)
-        found = kernel._log_along_annotators(s, p, *given)
+        result = kernel._log_along_annotators(s, p, *given)
         there = par.annotator.copy()
         par.annotator[:] = was
-        return found, there
+        return result, there
 
     for p in range(n_pools):
         here = np.log(par.sd_annotator[p])
-        found, want = [], []
+        actual, want = [], []
         for s in here + np.array([-1.0, 0.0, 0.3, 0.9]):
             density, there = follow(s, p, was)
-            found.append(density)
+            actual.append(density)
             volume = log_volume(lambda start, s=s, p=p: follow(s, p, start)[1], was)
             sd = par.sd_annotator.copy()
             sd[p] = np.exp(s)
             far = one._replace(par=par._replace(annotator=there, sd_annotator=sd))
             want.append(log_joint(far) + volume + s)
-        np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(np.diff(actual), np.diff(want), rtol=1e-6, atol=1e-6)
 
 
 def test_nothing_is_learned_once_a_chain_draws():

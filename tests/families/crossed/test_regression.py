@@ -95,14 +95,14 @@ def test_coefficients_given_one_side_are_normal_as_matrices_say(n_pools, own_res
         move, given = move_given_items, (room.mean, room.within)
         rest, covariance = one.par.item[one.data.cell], of_annotators(one)
     mean, spread = dense(one, x, one.par.latent - rest, covariance)
-    found = np.empty((DRAWS, 4))
+    actual = np.empty((DRAWS, 4))
     for k in range(DRAWS):
         move(state, one.data, labels, one.par, one.priors, *(part.copy() for part in given))
-        found[k] = one.par.coefficient
+        actual[k] = one.par.coefficient
     sd = np.sqrt(np.diag(spread))[n_pools:]
-    np.testing.assert_allclose(found.mean(axis=0), mean[n_pools:], atol=5 * sd.max() / DRAWS**0.5)
+    np.testing.assert_allclose(actual.mean(axis=0), mean[n_pools:], atol=5 * sd.max() / DRAWS**0.5)
     expected = spread[n_pools:, n_pools:] / np.outer(sd, sd)
-    np.testing.assert_allclose(np.cov(found.T) / np.outer(sd, sd), expected, atol=0.05)
+    np.testing.assert_allclose(np.cov(actual.T) / np.outer(sd, sd), expected, atol=0.05)
 
 
 @CASES
@@ -133,13 +133,13 @@ def test_offsets_are_covariates_times_coefficients():
 
 def test_a_normal_draw_has_its_mean_and_covariance():
     precision, linear = np.array([[2.0, 0.8], [0.8, 1.0]]), np.array([1.0, -0.5])
-    state, found = started(1), np.empty((DRAWS, 2))
+    state, result = started(1), np.empty((DRAWS, 2))
     for k in range(DRAWS):
-        found[k] = linear
-        draw_normal(state, precision.copy(), found[k])
+        result[k] = linear
+        draw_normal(state, precision.copy(), result[k])
     spread = np.linalg.inv(precision)
-    np.testing.assert_allclose(found.mean(axis=0), spread @ linear, atol=0.04)
-    np.testing.assert_allclose(np.cov(found.T), spread, atol=0.05)
+    np.testing.assert_allclose(result.mean(axis=0), spread @ linear, atol=0.04)
+    np.testing.assert_allclose(np.cov(result.T), spread, atol=0.05)
 
 
 def offset_of(one):
@@ -200,16 +200,16 @@ def test_draws_along_the_ellipse_have_the_moments_of_a_grid(guessed, least):
     log[grid < least] = -np.inf
     weight = np.exp(log - log.max())
     weight /= weight.sum()
-    state, found = started(8), np.empty((DRAWS, 2))
+    state, result = started(8), np.empty((DRAWS, 2))
     for k in range(DRAWS):
         logistic.given_effects(state, data, one.par, one.priors, offset, guessed)
-        found[k] = one.par.mu[0], one.par.coefficient[0]
+        result[k] = one.par.mu[0], one.par.coefficient[0]
     for axis in (0, 1):
         share = weight.sum(axis=1 - axis)
         mean = share @ grid
         sd = np.sqrt(share @ (grid - mean) ** 2)
-        assert found[:, axis].mean() == pytest.approx(mean, abs=0.05 * sd)
-        assert found[:, axis].std() == pytest.approx(sd, rel=0.05)
+        assert result[:, axis].mean() == pytest.approx(mean, abs=0.05 * sd)
+        assert result[:, axis].std() == pytest.approx(sd, rel=0.05)
 
 
 @pytest.mark.parametrize("n_pools", [1, 2])

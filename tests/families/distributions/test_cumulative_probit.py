@@ -29,8 +29,10 @@ def logp(value, eta, cutpoint):
 def middle():
     """Return the log-probability of the middle of three labels, and its gradient."""
     eta, cutpoint = pt.dscalar("eta"), pt.dvector("cutpoint")
-    found = pm.logp(CumulativeProbit.dist(eta, cutpoint), 1)
-    return pytensor.function([eta, cutpoint], [found, *pytensor.grad(found, [eta, cutpoint])])
+    log_density = pm.logp(CumulativeProbit.dist(eta, cutpoint), 1)
+    return pytensor.function(
+        [eta, cutpoint], [log_density, *pytensor.grad(log_density, [eta, cutpoint])]
+    )
 
 
 def by_quadrature(eta, lower, width):
@@ -70,9 +72,9 @@ def by_quadrature(eta, lower, width):
 def test_the_middle_label_by_quadrature(middle, eta, width):
     lower = -0.3
     upper = lower + width
-    found, by_eta, by_cutpoint = middle(eta, [lower, upper])
+    actual, by_eta, by_cutpoint = middle(eta, [lower, upper])
     want = by_quadrature(eta, lower, upper - lower)
-    assert found == pytest.approx(want[0], rel=1e-10, abs=1e-10)
+    assert actual == pytest.approx(want[0], rel=1e-10, abs=1e-10)
     assert by_eta == pytest.approx(want[1], rel=1e-8, abs=1e-8)
     np.testing.assert_allclose(by_cutpoint, want[2:], rtol=1e-8, atol=1e-12)
 
@@ -80,9 +82,9 @@ def test_the_middle_label_by_quadrature(middle, eta, width):
 def test_the_rules_meet_without_a_seam(middle):
     """Just left and right of their borders the values agree."""
     for eta, width in [(0.15, 0.3), (3.0, 1e-3 / 3.8), (40.0, 1e-3 / 40.8)]:
-        one, two = (middle(eta, [0.0, width * by]) for by in (1 - 1e-9, 1 + 1e-9))
-        np.testing.assert_allclose(one[0], two[0], rtol=3e-9)
-        np.testing.assert_allclose(one[1], two[1], rtol=1e-7, atol=1e-8)
+        first, second = (middle(eta, [0.0, width * by]) for by in (1 - 1e-9, 1 + 1e-9))
+        np.testing.assert_allclose(first[0], second[0], rtol=3e-9)
+        np.testing.assert_allclose(first[1], second[1], rtol=1e-7, atol=1e-8)
 
 
 @pytest.mark.long
@@ -94,11 +96,11 @@ def test_the_rules_meet_without_a_seam(middle):
 def test_no_label_is_impossible_nor_its_gradient_undefined(eta, cutpoint):
     cutpoint = np.sort(cutpoint)
     cutpoint = cutpoint[np.append(True, np.diff(cutpoint) > 1e-6)]
-    found, by_eta, by_cutpoint = evaluated(cutpoint)(eta, cutpoint)
-    assert np.isfinite(found).all()
+    result, by_eta, by_cutpoint = evaluated(cutpoint)(eta, cutpoint)
+    assert np.isfinite(result).all()
     assert np.isfinite(by_eta)
     assert np.isfinite(by_cutpoint).all()
-    assert special.logsumexp(found) == pytest.approx(0, abs=1e-9)
+    assert special.logsumexp(result) == pytest.approx(0, abs=1e-9)
 
 
 _COMPILED = {}
@@ -109,8 +111,10 @@ def evaluated(cutpoint):
     n = len(cutpoint)
     if n not in _COMPILED:
         e, c = pt.dscalar("e"), pt.dvector("c")
-        found = pm.logp(CumulativeProbit.dist(e, c), np.arange(n + 1))
-        _COMPILED[n] = pytensor.function([e, c], [found, *pytensor.grad(found.sum(), [e, c])])
+        log_density = pm.logp(CumulativeProbit.dist(e, c), np.arange(n + 1))
+        _COMPILED[n] = pytensor.function(
+            [e, c], [log_density, *pytensor.grad(log_density.sum(), [e, c])]
+        )
     return _COMPILED[n]
 
 

@@ -63,8 +63,8 @@ def test_density_is_that_of_the_definition_and_sums_to_one(form):
         chances = by_hand(placed(code), share)
         total += chances.prod()
         if sum(code) == 7 and code[0] < 3:  # some of them: each is compiled
-            found = np.exp(pm.logp(y, placed(code)).eval())
-            np.testing.assert_allclose(found, chances, rtol=1e-12)
+            result = np.exp(pm.logp(y, placed(code)).eval())
+            np.testing.assert_allclose(result, chances, rtol=1e-12)
     assert total == pytest.approx(1.0)
 
 
@@ -73,7 +73,7 @@ def test_draws_come_as_often_as_the_density_says():
     y = LatentAnswers.dist(SHARE, LOGIT, LEVEL, WHO)
     draws = pm.draw(y, 8_000, random_seed=2)
     cells, counts = np.unique(draws, axis=0, return_counts=True)
-    expected = 8_000 * np.array([by_hand(one, SHARE).prod() for one in cells])
+    expected = 8_000 * np.array([by_hand(cell, SHARE).prod() for cell in cells])
     often = expected > 25
     away = (counts - expected)[often] / np.sqrt(expected[often])
     assert np.abs(away).max() < 4.5

@@ -27,8 +27,8 @@ RESPONDENT = np.array([[0, 1, -1], [0, 1, -1], [0, 0, 1]])
 def by_hand(labels, respondent=RESPONDENT):
     """Return the log-probability of each item's labels."""
     out = []
-    for people, said in zip(respondent, labels, strict=True):
-        rows = [TABLE[v, y] for v, y in zip(people, said, strict=True) if v >= 0]
+    for people, answers in zip(respondent, labels, strict=True):
+        rows = [TABLE[v, y] for v, y in zip(people, answers, strict=True) if v >= 0]
         out.append(np.log(WEIGHT @ np.prod([np.ones(3), *rows], axis=0)))
     return np.array(out)
 
@@ -48,17 +48,17 @@ def test_density_is_a_sum_over_states(labels):
     want = by_hand(labels)
     np.testing.assert_allclose(logp(np.array(labels)).eval(), want)
     later = pt.lmatrix()
-    found = pytensor.function([later], logp(later), mode="FAST_COMPILE")(labels)
-    np.testing.assert_allclose(found, want)
+    actual = pytensor.function([later], logp(later), mode="FAST_COMPILE")(labels)
+    np.testing.assert_allclose(actual, want)
 
 
 @pytest.mark.parametrize("later", [False, True])
 def test_an_item_without_labels_has_probability_1(later):
     who, labels = np.array([[-1, -1], [0, 1]]), np.array([[-1, -1], [1, 1]])
     given = pt.lmatrix()
-    found = logp(given, who).eval({given: labels}) if later else logp(labels, who).eval()
-    np.testing.assert_allclose(found, by_hand(labels, who))
-    assert found[0] == pytest.approx(0)
+    result = logp(given, who).eval({given: labels}) if later else logp(labels, who).eval()
+    np.testing.assert_allclose(result, by_hand(labels, who))
+    assert result[0] == pytest.approx(0)
 
 
 def test_a_label_of_nobody_and_a_respondent_without_label_are_errors():
@@ -127,10 +127,10 @@ def test_in_a_model():
     point = seen.initial_point()
     assert np.isfinite(seen.compile_logp(mode="FAST_COMPILE")(point))
     with seen:
-        found = pm.sample_prior_predictive(
+        result = pm.sample_prior_predictive(
             20, random_seed=1, compile_kwargs={"mode": "FAST_COMPILE"}
         )
-    assert found["prior_predictive"]["y"].shape[-2:] == (3, 3)
+    assert result["prior_predictive"]["y"].shape[-2:] == (3, 3)
 
 
 @pytest.mark.parametrize(

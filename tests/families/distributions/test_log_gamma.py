@@ -15,8 +15,8 @@ SHAPES = [1 / 2000, 1 / 50, 0.5, 1.0, 7.0]
 @pytest.mark.parametrize("alpha", SHAPES)
 def test_density_is_scipys(alpha):
     at = np.array([-2000.0, -30.0, -1.0, 0.0, 2.0])
-    found = pm.logp(LogGamma.dist(alpha=alpha), at).eval()
-    np.testing.assert_allclose(found, stats.loggamma(alpha).logpdf(at), rtol=1e-12)
+    log_density = pm.logp(LogGamma.dist(alpha=alpha), at).eval()
+    np.testing.assert_allclose(log_density, stats.loggamma(alpha).logpdf(at), rtol=1e-12)
 
 
 @pytest.mark.parametrize("alpha", SHAPES)

@@ -42,8 +42,8 @@ def logp(ranks, strength=None, log_strength=None, power=1.0, sharpness=1.0):
     if log_strength is None:
         with np.errstate(divide="ignore"):
             log_strength = np.log(strength)
-    found = compiled()(log_strength, np.atleast_2d(ranks), power, sharpness)
-    return found if np.ndim(ranks) == 2 else found[0]
+    result = compiled()(log_strength, np.atleast_2d(ranks), power, sharpness)
+    return result if np.ndim(ranks) == 2 else result[0]
 
 
 SHAPES = [[1, 2, 3, 4], [1, 1, 2, 0], [1, 2, 2, 2], [1, 0, 0, 0], [1, 1, 1, 0], [1, 2, 0, 0]]
@@ -53,10 +53,10 @@ SHAPES = [[1, 2, 3, 4], [1, 1, 2, 0], [1, 2, 2, 2], [1, 0, 0, 0], [1, 1, 1, 0], 
 @pytest.mark.parametrize("places", SHAPES, ids=str)
 def test_probabilities_are_exact_and_add_up_to_1(places):
     ranks = rankings_like(places)
-    found = logp(ranks, strength=STRENGTH)
+    log_density = logp(ranks, strength=STRENGTH)
     want = [dx.partial_ranking_logp(STRENGTH, blocks_of(row)) for row in ranks]
-    np.testing.assert_allclose(found, want, rtol=1e-12)
-    np.testing.assert_allclose(np.exp(found).sum(), 1)
+    np.testing.assert_allclose(log_density, want, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(log_density).sum(), 1)
 
 
 @pytest.mark.parametrize("places", SHAPES, ids=str)

@@ -31,26 +31,26 @@ def chains(turned):
 
 
 def test_where_labels_keep_their_names_nothing_is_said():
-    found = label_order(process(), chains(0))
-    assert found == {"label_kept_min": 1.0, "label_kept_min_label": "0", "labels_exchanged": 0.0}
+    result = label_order(process(), chains(0))
+    assert result == {"label_kept_min": 1.0, "label_kept_min_label": "0", "labels_exchanged": 0.0}
 
 
 @pytest.mark.parametrize("turned", [3, 10])
 def test_counts_the_draws_in_which_labels_have_changed_places(turned):
     """Up to a half of the draws each label still leads under its own name."""
-    with pytest.warns(dx.DesignWarning, match=f"In {turned / 20:.0%} of the draws") as said:
-        found = label_order(process(), chains(turned))
-    assert len(said) == 1
-    assert found["label_kept_min"] == pytest.approx(1 - turned / 20)
-    assert found["label_kept_min_label"] == "1"
-    assert found["labels_exchanged"] == pytest.approx(turned / 20)
+    with pytest.warns(dx.DesignWarning, match=f"In {turned / 20:.0%} of the draws") as caught:
+        result = label_order(process(), chains(turned))
+    assert len(caught) == 1
+    assert result["label_kept_min"] == pytest.approx(1 - turned / 20)
+    assert result["label_kept_min_label"] == "1"
+    assert result["labels_exchanged"] == pytest.approx(turned / 20)
 
 
 def test_warns_of_labels_that_have_changed_places():
-    with pytest.warns(dx.DissensusWarning, match="another label") as said:
-        found = label_order(process(), chains(15))
-    assert found["label_kept_min"] == 0.25
-    text = str(said[0].message)
+    with pytest.warns(dx.DissensusWarning, match="another label") as caught:
+        result = label_order(process(), chains(15))
+    assert result["label_kept_min"] == 0.25
+    text = str(caught[0].message)
     assert "1 (labelled 2)" in text
     assert "2 (labelled 1)" in text
     assert "0 (called" not in text

@@ -34,21 +34,21 @@ def frame():
 def test_vote_proportions_lead_to_the_published_prevalences(anaesthesia):
     """Dawid and Skene (1979): .40, .42, .11, .07. The log-likelihood there is -192.891, found
     when the issue was written, by an EM that is not this one."""
-    found = em(anaesthesia)
-    np.testing.assert_allclose(found["prevalence"], [0.40, 0.42, 0.11, 0.07], atol=0.005)
-    assert found["log_likelihood"].item() == pytest.approx(-192.891, abs=5e-4)
-    assert found.attrs["converged"] == 1
+    estimate = em(anaesthesia)
+    np.testing.assert_allclose(estimate["prevalence"], [0.40, 0.42, 0.11, 0.07], atol=0.005)
+    assert estimate["log_likelihood"].item() == pytest.approx(-192.891, abs=5e-4)
+    assert estimate.attrs["converged"] == 1
 
 
 def test_the_other_transcription_has_its_own_maximum():
     """Prevalences, log-likelihood and error rates of observer 1 from the README of the folder
     anesthesia in the shared data, of an EM that is not this one."""
     ann = dx.datasets.load("anaesthesia", transcription="rater").annotations
-    found = em(ann)
-    assert found["log_likelihood"].item() == pytest.approx(-190.7310, abs=5e-5)
-    np.testing.assert_allclose(found["prevalence"], [0.4, 0.4216, 0.1118, 0.0667], atol=6e-5)
+    estimate = em(ann)
+    assert estimate["log_likelihood"].item() == pytest.approx(-190.7310, abs=5e-5)
+    np.testing.assert_allclose(estimate["prevalence"], [0.4, 0.4216, 0.1118, 0.0667], atol=6e-5)
     np.testing.assert_allclose(
-        found["confusion"].sel(annotator="observer 1"),
+        estimate["confusion"].sel(annotator="observer 1"),
         [[0.9074, 0.0926, 0, 0], [0.0703, 0.8766, 0.0531, 0], [0, 0.3388, 0.6612, 0],
          [0, 0, 0.5556, 0.4444]],
         atol=2e-4,
@@ -58,12 +58,12 @@ def test_the_other_transcription_has_its_own_maximum():
 def test_the_likelihood_is_larger_elsewhere(anaesthesia):
     """-191.569, with prevalences .400, .447, .087 and .067: the best of 3,000 starts when the
     issue was written, by an EM that is not this one."""
-    found = em(anaesthesia, start="random", starts=300, random_seed=1)
-    assert found["log_likelihood"].item() == pytest.approx(-191.569, abs=5e-4)
-    np.testing.assert_allclose(found["prevalence"], [0.400, 0.447, 0.087, 0.067], atol=5e-4)
-    reached = found["start_log_likelihood"]
+    estimate = em(anaesthesia, start="random", starts=300, random_seed=1)
+    assert estimate["log_likelihood"].item() == pytest.approx(-191.569, abs=5e-4)
+    np.testing.assert_allclose(estimate["prevalence"], [0.400, 0.447, 0.087, 0.067], atol=5e-4)
+    reached = estimate["start_log_likelihood"]
     assert reached.sizes == {"start": 300}
-    assert reached.max().item() == found["log_likelihood"].item()
+    assert reached.max().item() == estimate["log_likelihood"].item()
     assert (np.abs(reached + 192.891) < 5e-4).any()  # the published one is among the others
 
 
@@ -96,49 +96,51 @@ def test_crowd_kit_found_the_same(frame):
 
 def test_form_and_totals(frame):
     ann = dx.annotations(frame)
-    found = em(ann)
-    assert {name: value.dims for name, value in found.items()} == {
+    estimate = em(ann)
+    assert {name: value.dims for name, value in estimate.items()} == {
         "prevalence": ("label",), "confusion": ("annotator", "label", "response"),
         "labels_given": ("annotator", "label"), "truth": ("item", "label"),
         "log_likelihood": (), "start_log_likelihood": ("start",),
     }  # fmt: skip
-    assert found["response"].values.tolist() == list("abc")
+    assert estimate["response"].values.tolist() == list("abc")
     for name, dim in (("prevalence", "label"), ("confusion", "response"), ("truth", "label")):
-        np.testing.assert_allclose(found[name].sum(dim), 1)
-    said = np.bincount(ann["annotator_code"], minlength=6)
-    np.testing.assert_allclose(found["labels_given"].sum("label"), said)
-    np.testing.assert_allclose(found["prevalence"], found["truth"].mean("item"), atol=1e-4)
+        np.testing.assert_allclose(estimate[name].sum(dim), 1)
+    labels = np.bincount(ann["annotator_code"], minlength=6)
+    np.testing.assert_allclose(estimate["labels_given"].sum("label"), labels)
+    np.testing.assert_allclose(estimate["prevalence"], estimate["truth"].mean("item"), atol=1e-4)
 
 
 def test_the_order_of_rows_does_not_matter(frame):
-    found = em(dx.annotations(frame))
+    estimate = em(dx.annotations(frame))
     again = em(dx.annotations(frame.sample(frac=1, random_state=2)))
-    xr.testing.assert_allclose(again.sel({dim: found[dim] for dim in ("item", "annotator")}), found)
+    xr.testing.assert_allclose(
+        again.sel({dim: estimate[dim] for dim in ("item", "annotator")}), estimate
+    )
 
 
 def test_names_of_labels_do_not_matter(frame):
-    found = em(dx.annotations(frame))
+    estimate = em(dx.annotations(frame))
     other = frame.assign(label=frame["label"].map({"a": "z", "b": "x", "c": "y"}))
     again = em(dx.annotations(other)).sel(label=list("zxy"), response=list("zxy"))
     for name in ("truth", "confusion", "prevalence", "log_likelihood"):
-        np.testing.assert_allclose(again[name], found[name], atol=1e-10)
+        np.testing.assert_allclose(again[name], estimate[name], atol=1e-10)
 
 
 def test_a_repeated_label_counts_as_another_annotators_with_the_same_matrix():
     table = {"item": [1, 1, 1, 2, 2], "annotator": list("aabab"), "label": list("xyxyy"),
              "trial": [1, 2, 1, 1, 1]}  # fmt: skip
-    found = em(dx.annotations(table, trial="trial"))
-    assert found["labels_given"].sum("label").values.tolist() == pytest.approx([3, 2])
+    estimate = em(dx.annotations(table, trial="trial"))
+    assert estimate["labels_given"].sum("label").values.tolist() == pytest.approx([3, 2])
 
 
 def test_labels_that_nobody_used_are_never_true(frame):
-    found = em(dx.annotations(frame))
+    estimate = em(dx.annotations(frame))
     more = em(dx.annotations(frame, labels=list("abcd")))
     assert more["prevalence"].sel(label="d").item() == 0
     assert (more["truth"].sel(label="d") == 0).all()
     assert (more["labels_given"].sel(label="d") == 0).all()
     assert (more["confusion"].sel(label="d") == 0.25).all()
-    assert more["log_likelihood"].item() == pytest.approx(found["log_likelihood"].item())
+    assert more["log_likelihood"].item() == pytest.approx(estimate["log_likelihood"].item())
 
 
 def test_random_starts_repeat_with_the_seed(frame):
@@ -149,29 +151,29 @@ def test_random_starts_repeat_with_the_seed(frame):
 
 
 def test_smoothing_leaves_no_zeros(frame):
-    found = em(dx.annotations(frame, labels=list("abcd")), smoothing=0.5)
-    assert (found["confusion"] > 0).all()
-    assert found["prevalence"].min() > 0
-    assert found.attrs["converged"] == 1
+    estimate = em(dx.annotations(frame, labels=list("abcd")), smoothing=0.5)
+    assert (estimate["confusion"] > 0).all()
+    assert estimate["prevalence"].min() > 0
+    assert estimate.attrs["converged"] == 1
 
 
 def test_one_label_one_item_one_annotator():
-    found = em(dx.annotations({"item": [1], "annotator": ["a"], "label": ["x"]}))
-    assert found["log_likelihood"].item() == 0
-    assert found["truth"].values.tolist() == [[1.0]]
+    estimate = em(dx.annotations({"item": [1], "annotator": ["a"], "label": ["x"]}))
+    assert estimate["log_likelihood"].item() == 0
+    assert estimate["truth"].values.tolist() == [[1.0]]
 
 
 def test_too_few_iterations_are_said(frame):
     with pytest.warns(dx.ConvergenceWarning, match=r"after 2\. .*iterations=8") as caught:
-        found = em(dx.annotations(frame), iterations=2)
+        estimate = em(dx.annotations(frame), iterations=2)
     assert caught[0].filename == __file__
-    assert (found.attrs["iterations"], found.attrs["converged"]) == (2, 0)
+    assert (estimate.attrs["iterations"], estimate.attrs["converged"]) == (2, 0)
 
 
 def test_an_estimate_can_be_stored(frame, tmp_path):
-    found = em(dx.annotations(frame))
-    found.to_netcdf(tmp_path / "em.nc")
-    xr.testing.assert_allclose(xr.load_dataset(tmp_path / "em.nc"), found)
+    estimate = em(dx.annotations(frame))
+    estimate.to_netcdf(tmp_path / "em.nc")
+    xr.testing.assert_allclose(xr.load_dataset(tmp_path / "em.nc"), estimate)
 
 
 def test_what_is_refused(frame):

@@ -21,11 +21,11 @@ def study(known=None, n_items=40, n_respondents=5, n_labels=3):
     item = np.repeat(np.arange(n_items), n_respondents)
     respondent = np.tile(np.arange(n_respondents), n_items)
     label = rng.integers(n_labels, size=len(item))
-    found, pattern = votes(item, respondent, label, n_items, known)
-    truth = rng.dirichlet(np.full(n_labels, 0.3), len(found.n_items))
+    result, pattern = votes(item, respondent, label, n_items, known)
+    truth = rng.dirichlet(np.full(n_labels, 0.3), len(result.n_items))
     codes = rng.integers(-1, n_labels + 1, (n_items, 2))
     codes[0] = 0, n_labels
-    return found, pattern, truth, codes
+    return result, pattern, truth, codes
 
 
 def flattened(truth, n, correlation):
@@ -33,18 +33,18 @@ def flattened(truth, n, correlation):
     return share / share.sum(-1, keepdims=True)
 
 
-def correlations(found, truth, draws, prior=PRIOR):
+def correlations(result, truth, draws, prior=PRIOR):
     state, x, out = started(1), np.zeros(1), np.empty_like(truth)
     n_given = np.full(len(truth), 5.0)
     return np.array([
-        true_labels.draw_correlation(state, found, truth, n_given, prior, x, out)
+        true_labels.draw_correlation(state, result, truth, n_given, prior, x, out)
         for _ in range(draws)
     ]), out  # fmt: skip
 
 
 def test_without_known_labels_the_correlation_is_its_prior():
-    found, _, truth, _ = study()
-    drawn, out = correlations(found, truth, 4000)
+    result, _, truth, _ = study()
+    drawn, out = correlations(result, truth, 4000)
     law = stats.norm(np.log(PRIOR[0]), PRIOR[1])
     assert stats.kstest(np.log(drawn[::2]), law.cdf).pvalue > 0.01
     np.testing.assert_allclose(out, flattened(truth, 5, drawn[-1]), rtol=1e-9)
@@ -53,9 +53,9 @@ def test_without_known_labels_the_correlation_is_its_prior():
 @pytest.mark.long
 def test_known_labels_tell_the_correlation_as_a_grid_has_it():
     known = np.random.default_rng(5).integers(-1, 3, 40)
-    found, pattern, truth, _ = study(known)
-    np.testing.assert_array_equal(found.known[pattern], known)
-    drawn, _ = correlations(found, truth, 20_000)
+    result, pattern, truth, _ = study(known)
+    np.testing.assert_array_equal(result.known[pattern], known)
+    drawn, _ = correlations(result, truth, 20_000)
     grid = np.linspace(-4, 3, 2001)
     log_height = stats.norm.logpdf(grid, np.log(PRIOR[0]), PRIOR[1])
     for i in np.flatnonzero(known >= 0):
@@ -70,34 +70,34 @@ def test_known_labels_tell_the_correlation_as_a_grid_has_it():
 
 
 def test_a_number_is_kept():
-    found, _, truth, _ = study()
-    drawn, _ = correlations(found, truth, 5, np.array([0.7, 0.0]))
+    result, _, truth, _ = study()
+    drawn, _ = correlations(result, truth, 5, np.array([0.7, 0.0]))
     np.testing.assert_array_equal(drawn, 0.7)
 
 
 def test_annotators_are_right_as_often_as_their_labels_are():
     known = np.full(40, -1)
     known[:7] = 1
-    found, pattern, truth, _ = study(known)
-    rows = shares(found, pattern, truth, 5, 4000)
+    actual, pattern, truth, _ = study(known)
+    rows = shares(actual, pattern, truth, 5, 4000)
     sure = np.where(known[:, None] >= 0, np.eye(3)[np.maximum(known, 0)], truth[pattern])
     right, lead = np.zeros(5), 0.0
-    said = np.zeros((40, 3))
-    for p in range(len(found.n_items)):
+    labels = np.zeros((40, 3))
+    for p in range(len(actual.n_items)):
         (items,) = np.nonzero(pattern == p)
-        for entry in range(found.start[p], found.start[p + 1]):
-            v, y, times = found.respondent[entry], found.label[entry], found.times[entry]
+        for entry in range(actual.start[p], actual.start[p + 1]):
+            v, y, times = actual.respondent[entry], actual.label[entry], actual.times[entry]
             right[v] += times * sure[items, y].sum()
-            said[items, y] += times
-    top = said == said.max(1, keepdims=True)
+            labels[items, y] += times
+    top = labels == labels.max(1, keepdims=True)
     lead = (top / top.sum(1, keepdims=True) * sure).sum(1).mean()
     # Of four labels more each is right as often as all are on average.
     expected = (right + 4 * right.sum() / 200) / 44
     np.testing.assert_allclose(np.mean(rows, axis=0), [*expected, lead], atol=0.006)
 
 
-def judged(found, pattern, truth, codes, draws, prior=WEIGHT):
-    laid = true_labels.answers(pattern, codes, -1, np.diff(found.start), truth.shape[1])
+def judged(result, pattern, truth, codes, draws, prior=WEIGHT):
+    laid = true_labels.answers(pattern, codes, -1, np.diff(result.start), truth.shape[1])
     now = true_labels.room(len(truth), truth.shape[1], codes.shape[1])
     state, n = started(4), codes.shape[1]
     kept = {
@@ -105,29 +105,29 @@ def judged(found, pattern, truth, codes, draws, prior=WEIGHT):
     }
     for d in range(draws):
         true_labels.judge(
-            state, found, laid, truth, prior, now.independent, now.weight, now.elsewhere,
+            state, result, laid, truth, prior, now.independent, now.weight, now.elsewhere,
             kept["accuracy"][d], kept["correct"][d], kept["weight"][d], kept["doubt"][d],
         )  # fmt: skip
         kept["logit"][d] = now.independent
     return kept
 
 
-def everywhere(found, pattern):
+def everywhere(result, pattern):
     """Items as they are laid out where no item lacks labels."""
     none = np.zeros((len(pattern), 0), dtype=np.int64)
-    return true_labels.difficulty(pattern, none, -1, np.diff(found.start))
+    return true_labels.difficulty(pattern, none, -1, np.diff(result.start))
 
 
-def shares(found, pattern, truth, n_respondents, draws, codes=None):
+def shares(result, pattern, truth, n_respondents, draws, codes=None):
     """Draws of annotators' accuracies, and of the share of items with a right majority label."""
-    laid = everywhere(found, pattern)
+    laid = everywhere(result, pattern)
     if codes is not None:
-        laid = true_labels.difficulty(pattern, codes, -1, np.diff(found.start))
+        laid = true_labels.difficulty(pattern, codes, -1, np.diff(result.start))
     state, out = started(2), np.empty(n_respondents)
     people = true_labels.room(1, 1, 0).people
     rows = []
     for _ in range(draws):
-        majority = true_labels.draw_right(state, found, laid, truth, people, n_respondents, out)
+        majority = true_labels.draw_right(state, result, laid, truth, people, n_respondents, out)
         rows.append([*out, majority])
     return np.array(rows)
 
@@ -158,8 +158,8 @@ def test_systems_are_judged_as_grids_have_it(some_known):
     known = np.full(40, -1)
     if some_known:
         known = np.random.default_rng(6).integers(-1, 3, 40)
-    found, pattern, truth, codes = study(known)
-    kept = judged(found, pattern, truth, codes, 20_000)
+    result, pattern, truth, codes = study(known)
+    kept = judged(result, pattern, truth, codes, 20_000)
     # A grid over the accuracy, where the weight lies between its bounds, and what is added.
     grid = (np.arange(120) + 0.5) / 120
     share = (np.arange(80) + 0.5) / 80
@@ -239,15 +239,15 @@ def test_systems_are_right_without_labels_as_a_hierarchy_of_shares_has_it(counts
     known[:n] = rng.integers(2, size=n)
     item = np.arange(max(n, 1))  # at least one label of somebody
     label = rng.integers(2, size=len(item))
-    found, pattern = votes(item, np.zeros_like(item), label, len(known), known)
-    truth = rng.dirichlet(np.ones(2), len(found.n_items))
+    result, pattern = votes(item, np.zeros_like(item), label, len(known), known)
+    truth = rng.dirichlet(np.ones(2), len(result.n_items))
     code = np.where(rng.random(n) < 0.85, known[:n], 1 - known[:n])
     other = np.where(rng.random(n) < 0.7, code, 1 - code)
     codes = np.ones((len(known), 2), dtype=np.int64)
     codes[:n] = np.stack([code, other], axis=1)
     if counts == "none":
         codes[0] = -1  # the labelled item is not answered
-    kept = judged(found, pattern, truth, codes, 6000)
+    kept = judged(result, pattern, truth, codes, 6000)
     right, total = np.zeros((4, 2)), np.zeros((4, 2))
     for i in range(n):
         group = 3 if code[i] == other[i] else 0
@@ -273,9 +273,9 @@ def test_annotators_on_easier_items_without_labels_are_right_as_a_hierarchy_of_s
     known = np.full(n_all, -1)
     known[:n] = 1
     label = (rng.random(n) < np.where(agree[:n], 0.9, 0.6)).astype(np.int64)
-    found, pattern = votes(np.arange(n), who, label, n_all, known)
+    actual, pattern = votes(np.arange(n), who, label, n_all, known)
     codes = np.stack([np.zeros(n_all, dtype=np.int64), 1 - agree], axis=1)
-    rows = shares(found, pattern, np.full((len(found.n_items), 2), 0.5), 2, 20000, codes)
+    rows = shares(actual, pattern, np.full((len(actual.n_items), 2), 0.5), 2, 20000, codes)
 
     total = np.bincount(agree[:n], minlength=2)
     right = np.bincount(agree[:n], label, minlength=2)
@@ -307,10 +307,10 @@ def test_items_without_labels_count_as_the_others_do_where_one_system_or_none_an
     label = np.random.default_rng(9).integers(2, size=30)
     rows = []
     for n_items, n_systems in ((10, 1), (300, 1), (300, 0)):
-        found, pattern = votes(item, who, label, n_items)
-        truth = np.tile([0.9, 0.1], (len(found.n_items), 1))
+        result, pattern = votes(item, who, label, n_items)
+        truth = np.tile([0.9, 0.1], (len(result.n_items), 1))
         codes = np.ones((n_items, n_systems), dtype=np.int64)
-        rows.append(shares(found, pattern, truth, 3, 2000, codes).mean(axis=0))
+        rows.append(shares(result, pattern, truth, 3, 2000, codes).mean(axis=0))
     np.testing.assert_allclose(rows[1], rows[2])
     np.testing.assert_allclose(rows[0], rows[1], atol=0.02)
 
@@ -321,10 +321,10 @@ def test_items_without_predictions_do_not_stand_for_those_on_which_systems_diffe
     known = np.full(n_all, -1)
     known[:n] = 1
     label = np.concatenate([np.ones(20), np.tile([1, 0, 0, 0], 5)]).astype(np.int64)
-    found, pattern = votes(np.arange(n), np.zeros(n, dtype=np.int64), label, n_all, known)
+    actual, pattern = votes(np.arange(n), np.zeros(n, dtype=np.int64), label, n_all, known)
     codes = np.tile([0, 1], (n_all, 1))
     codes[:20] = -1
-    rows = shares(found, pattern, np.full((len(found.n_items), 2), 0.5), 1, 4000, codes)
+    rows = shares(actual, pattern, np.full((len(actual.n_items), 2), 0.5), 1, 4000, codes)
     expected = (20 * 1.0 + 80 * 0.25) / 100
     assert rows[:, 0].mean() == pytest.approx(expected, abs=0.05)
     assert rows[:, 1].mean() == pytest.approx(expected, abs=0.05)

@@ -28,10 +28,10 @@ def vote_shares(item, label, n_items, n_labels):
 def climbed(rows, shape, first, smoothing=0.0, iterations=1, tolerance=-np.inf):
     """The kernel, from a guess by item; by default it goes on to the last iteration."""
     n_items, n_respondents, _ = shape
-    found, pattern = votes(*rows, n_items)
-    guess = np.empty((len(found.n_items), first.shape[1]))
+    result, pattern = votes(*rows, n_items)
+    guess = np.empty((len(result.n_items), first.shape[1]))
     guess[pattern] = first
-    out = climb(found, guess, n_respondents, smoothing, iterations, tolerance)
+    out = climb(result, guess, n_respondents, smoothing, iterations, tolerance)
     return out, out.truth[pattern]
 
 
@@ -105,9 +105,9 @@ def test_it_stops_where_an_iteration_adds_no_more_than_the_tolerance():
 
 def test_the_guess_is_not_written_over():
     rows, shape = labelled(2, 5, 2, 3, 4), (5, 2, 3)
-    found, _ = votes(*rows, 5)
-    guess = np.full((len(found.n_items), 3), 1 / 3)
-    climb(found, guess, shape[1], 0.0, 5, 0.0)
+    result, _ = votes(*rows, 5)
+    guess = np.full((len(result.n_items), 3), 1 / 3)
+    climb(result, guess, shape[1], 0.0, 5, 0.0)
     assert (guess == 1 / 3).all()
 
 

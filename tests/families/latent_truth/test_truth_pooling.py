@@ -118,7 +118,7 @@ def test_what_rows_have_in_common(n_labels, difficulty, n_terms):
         counts.right[:, z, 0], counts.wrong[:, z, 0] = said[:, z], np.delete(said, z, 1).sum(1)
         counts.error[:, z] = np.where(np.arange(n_labels) == z, 0.0, said)
         par.skill[:, z] = special.logit(ROWS[z, :, z])
-    found, beta, at = [], np.zeros(n_terms), np.empty(n_terms)
+    result, beta, at = [], np.zeros(n_terms), np.empty(n_terms)
     answers = counts.right, counts.wrong, counts.error
     for _ in range(30_000):
         if n_terms:
@@ -133,20 +133,20 @@ def test_what_rows_have_in_common(n_labels, difficulty, n_terms):
             state, 3, not difficulty, prior.rows, prior.alike, prior.spread, par.skill, mean,
             par.level, par.log_population, par.alike, par.number, *answers,
         )  # fmt: skip
-        found.append([math.log(par.number[SPREAD]), *(mean + par.level), *np.log(par.alike),
+        result.append([math.log(par.number[SPREAD]), *(mean + par.level), *np.log(par.alike),
                       *np.exp(par.log_population).ravel(), *beta])  # fmt: skip
     known = np.column_stack([np.log(spread), level, np.log(alike), row.reshape(len(row), -1),
                              coefficient[:, :n_terms]])  # fmt: skip
-    check_moments(np.array(found), known, weight)
+    check_moments(np.array(result), known, weight)
 
 
-def check_moments(found, known, weight):
-    assert found.shape[1] == known.shape[1]
+def check_moments(result, known, weight):
+    assert result.shape[1] == known.shape[1]
     for k in range(known.shape[1]):
         mean = weight @ known[:, k]
         sd = np.sqrt(weight @ (known[:, k] - mean) ** 2)
-        assert found[:, k].mean() == pytest.approx(mean, abs=0.07 * sd)
-        assert found[:, k].std() == pytest.approx(sd, rel=0.08)
+        assert result[:, k].mean() == pytest.approx(mean, abs=0.07 * sd)
+        assert result[:, k].std() == pytest.approx(sd, rel=0.08)
 
 
 def test_tables_of_a_restaurant():

@@ -36,11 +36,11 @@ def test_density_of_a_systems_level(collapsed):
         return out
 
     logits = np.array([-2.0, 0.1, 1.5, 3.0])
-    found = [
+    actual = [
         matrices._log_level(one, 10.0, collapsed, skill, right, error.sum(axis=1), error)
         for one in logits
     ]
-    np.testing.assert_allclose(np.diff(found), np.diff([want(one) for one in logits]))
+    np.testing.assert_allclose(np.diff(actual), np.diff([want(one) for one in logits]))
 
 
 def drawn_rows(right, wrong, error, shape, draws, seed, named):
@@ -49,30 +49,30 @@ def drawn_rows(right, wrong, error, shape, draws, seed, named):
     right, wrong, error = np.array([right]), np.array([wrong]), np.array(error)
     par, state, ease = blank(FORM), started(seed), np.zeros(1)
     skill, log_error = par.skill[0, 1], par.log_error[0, 1]
-    found = np.empty((draws, 3))
-    for row in found:
+    result = np.empty((draws, 3))
+    for row in result:
         skill = matrices.draw_row(
             state, skill, 0.0, ease, right, wrong, error, 1, shape, less, named, log_error
         )
         p = special.expit(skill)
         row[:] = (1 - p) * np.exp(log_error)
         row[1] = p
-    return found
+    return result
 
 
 def test_rows_given_counts_are_dirichlet():
     shape = np.array([0.6, 2.8, 0.6])
-    found = drawn_rows(3.0, 6.0, [5.0, 0.0, 1.0], shape, 20_000, 5, named=False)
+    result = drawn_rows(3.0, 6.0, [5.0, 0.0, 1.0], shape, 20_000, 5, named=False)
     law = stats.dirichlet(shape + np.array([5.0, 3.0, 1.0]))
-    np.testing.assert_allclose(found.mean(axis=0), law.mean(), atol=0.006)
-    np.testing.assert_allclose(found.var(axis=0), law.var(), rtol=0.06)
+    np.testing.assert_allclose(result.mean(axis=0), law.mean(), atol=0.006)
+    np.testing.assert_allclose(result.var(axis=0), law.var(), rtol=0.06)
 
 
 def test_a_named_row_is_dirichlet_where_its_own_label_leads():
     shape = np.array([0.6, 2.8, 0.6])
-    found = drawn_rows(3.0, 4.0, [3.0, 0.0, 1.0], shape, 40_000, 6, named=True)
+    result = drawn_rows(3.0, 4.0, [3.0, 0.0, 1.0], shape, 40_000, 6, named=True)
     free = np.random.default_rng(1).dirichlet(shape + np.array([3.0, 3.0, 1.0]), 400_000)
     law = free[free.argmax(axis=1) == 1]
-    assert (found.argmax(axis=1) == 1).all()
-    np.testing.assert_allclose(found.mean(axis=0), law.mean(axis=0), atol=0.006)
-    np.testing.assert_allclose(found.std(axis=0), law.std(axis=0), rtol=0.05)
+    assert (result.argmax(axis=1) == 1).all()
+    np.testing.assert_allclose(result.mean(axis=0), law.mean(axis=0), atol=0.006)
+    np.testing.assert_allclose(result.std(axis=0), law.std(axis=0), rtol=0.05)

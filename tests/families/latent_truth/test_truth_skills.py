@@ -14,8 +14,8 @@ RIGHT, WRONG = np.array([2.0, 3, 0]), np.array([1.0, 0, 4])
 ETAS = np.array([-1.3, 0.2, 0.9, 2.5])
 
 
-def constant(found, want):
-    np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-9, atol=1e-9)
+def constant(actual, want):
+    np.testing.assert_allclose(np.diff(actual), np.diff(want), rtol=1e-9, atol=1e-9)
 
 
 LOW = -np.log(2)
@@ -34,39 +34,41 @@ def hits(eta, spread):
 
 
 def test_right_and_wrong_answers():
-    found = [accuracies.log_hits.py_func(eta, 0.7, EASE, LOW, RIGHT, WRONG) for eta in ETAS]
-    constant(found, [hits(eta, 0.7) for eta in ETAS])
+    result = [accuracies.log_hits.py_func(eta, 0.7, EASE, LOW, RIGHT, WRONG) for eta in ETAS]
+    constant(result, [hits(eta, 0.7) for eta in ETAS])
     assert np.isfinite(accuracies.log_hits(900.0, 0.7, EASE, LOW, RIGHT, 0 * WRONG))
 
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (2.8, 1.2), (0.05, 9.95)])
 def test_accuracy_that_is_beta_a_priori(a, b):
     """As a logit: with the derivative of the accuracy, p (1 - p)."""
-    found = [accuracies._log_beta(eta, a, b, -np.inf, 0.7, EASE, LOW, RIGHT, WRONG) for eta in ETAS]
+    result = [
+        accuracies._log_beta(eta, a, b, -np.inf, 0.7, EASE, LOW, RIGHT, WRONG) for eta in ETAS
+    ]
     p = special.expit(ETAS)
     prior = stats.beta.logpdf(p, a, b) + np.log(p * (1 - p))
-    constant(found, [one + hits(eta, 0.7) for one, eta in zip(prior, ETAS, strict=True)])
+    constant(result, [one + hits(eta, 0.7) for one, eta in zip(prior, ETAS, strict=True)])
     assert accuracies._log_beta(-0.8, a, b, -0.7, 0.7, EASE, LOW, RIGHT, WRONG) == -np.inf
 
 
 def test_accuracy_of_one_of_a_population():
-    found = [accuracies._log_normal(eta, 0.4, 0.6, 0.7, EASE, LOW, RIGHT, WRONG) for eta in ETAS]
-    constant(found, [stats.norm.logpdf(eta, 0.4, 0.6) + hits(eta, 0.7) for eta in ETAS])
+    result = [accuracies._log_normal(eta, 0.4, 0.6, 0.7, EASE, LOW, RIGHT, WRONG) for eta in ETAS]
+    constant(result, [stats.norm.logpdf(eta, 0.4, 0.6) + hits(eta, 0.7) for eta in ETAS])
 
 
 def test_mean_and_spread_of_a_population():
     low = accuracies.lowest(3)
     assert special.expit(low) == pytest.approx(1 / 3)
-    found = [accuracies._log_mean(eta, low, 0.5, ETAS) for eta in (0.1, 0.8, 1.4)]
-    constant(found, [
+    result = [accuracies._log_mean(eta, low, 0.5, ETAS) for eta in (0.1, 0.8, 1.4)]
+    constant(result, [
         stats.logistic.logpdf(m) + stats.norm.logpdf(ETAS, m, 0.5).sum() for m in (0.1, 0.8, 1.4)
     ])  # fmt: skip
     assert accuracies._log_mean(low - 0.01, low, 0.5, ETAS) == -np.inf
     logs = np.log([0.2, 0.7, 2.0])
-    found = [accuracies._log_spread(one, 1.5, 0.3, ETAS) for one in logs]
-    constant(found, [
-        stats.halfnorm.logpdf(np.exp(one), scale=1.5) + one
-        + stats.norm.logpdf(ETAS, 0.3, np.exp(one)).sum() for one in logs
+    result = [accuracies._log_spread(log, 1.5, 0.3, ETAS) for log in logs]
+    constant(result, [
+        stats.halfnorm.logpdf(np.exp(log), scale=1.5) + log
+        + stats.norm.logpdf(ETAS, 0.3, np.exp(log)).sum() for log in logs
     ])  # fmt: skip
     assert accuracies._log_spread(-50.0, 1.5, 0.3, ETAS) == -np.inf
 
@@ -76,9 +78,9 @@ def test_mean_and_spread_of_a_population():
 def test_draws_of_an_accuracy(low, ease):
     """By quadrature; a bound far up makes draws fail, and slices take over."""
     right, wrong = (part[: len(ease)] for part in (RIGHT, WRONG))
-    state, eta, found = started(3), 2.0, np.empty(20_000)
-    for k in range(len(found)):
-        eta = found[k] = accuracies.draw_beta(
+    state, eta, result = started(3), 2.0, np.empty(20_000)
+    for k in range(len(result)):
+        eta = result[k] = accuracies.draw_beta(
             state, eta, 1.5, 1.0, low, 0.7, ease, LOW, right, wrong
         )
     x = np.linspace(max(low, -12.0), 14.0, 40_001)[1:]
@@ -91,9 +93,9 @@ def test_draws_of_an_accuracy(low, ease):
     weight /= weight.sum()
     mean = weight @ x
     sd = np.sqrt(weight @ (x - mean) ** 2)
-    assert found.min() > low
-    assert found.mean() == pytest.approx(mean, abs=0.06 * sd)
-    assert found.std() == pytest.approx(sd, rel=0.06)
+    assert result.min() > low
+    assert result.mean() == pytest.approx(mean, abs=0.06 * sd)
+    assert result.std() == pytest.approx(sd, rel=0.06)
 
 
 def test_decay_of_errors():
@@ -108,8 +110,8 @@ def test_decay_of_errors():
 
     room = np.empty((3, 3))
     places = [-1.0, 0.0, 0.7, 2.0]
-    constant([errors._log_decay(one, 1.0, error, room) for one in places],
-             [want(one) for one in places])  # fmt: skip
+    constant([errors._log_decay(place, 1.0, error, room) for place in places],
+             [want(place) for place in places])  # fmt: skip
     errors.log_graded(40.0, room)
     assert np.exp(room).sum(axis=1) == pytest.approx(1)
     errors.log_graded(-400.0, room)
@@ -130,11 +132,11 @@ def test_errors_of_everybodys_own_are_dirichlet_multinomial():
         return out
 
     places = np.array([0.3, 2.0, 15.0])
-    constant([errors._log_unequal(one, base, error) for one in places],
-             [want(one) for one in places])  # fmt: skip
+    constant([errors._log_unequal(place, base, error) for place in places],
+             [want(place) for place in places])  # fmt: skip
     prior = np.array([1.5, 1.0])
-    found = [errors._log_concentration(np.log(one), prior, base, error) for one in places]
-    constant(found, [stats.norm.logpdf(np.log(one), 1.5, 1.0) + want(one) for one in places])
+    actual = [errors._log_concentration(np.log(place), prior, base, error) for place in places]
+    constant(actual, [stats.norm.logpdf(np.log(place), 1.5, 1.0) + want(place) for place in places])
 
 
 def test_difficulty_and_slopes():
@@ -146,11 +148,11 @@ def test_difficulty_and_slopes():
         return (many.right * np.log(p) + many.wrong * np.log1p(-p)).sum()
 
     logs = np.log([0.2, 0.9, 2.5])
-    found = [accuracies._log_difficulty(one, 1.0, EASE, many) for one in logs]
-    constant(found, [
-        stats.halfnorm.logpdf(np.exp(one)) + one + want(np.exp(one), many.slope) for one in logs
+    actual = [accuracies._log_difficulty(log, 1.0, EASE, many) for log in logs]
+    constant(actual, [
+        stats.halfnorm.logpdf(np.exp(log)) + log + want(np.exp(log), many.slope) for log in logs
     ])  # fmt: skip
-    found = [accuracies._log_slope(one, 0.5, 0.8, EASE, many) for one in logs]
-    constant(found, [
-        stats.norm.logpdf(one, 0, 0.5) + want(0.8, np.full(2, np.exp(one))) for one in logs
+    actual = [accuracies._log_slope(log, 0.5, 0.8, EASE, many) for log in logs]
+    constant(actual, [
+        stats.norm.logpdf(log, 0, 0.5) + want(0.8, np.full(2, np.exp(log))) for log in logs
     ])  # fmt: skip

@@ -73,12 +73,12 @@ def log_posterior(chain, changed):
     eta = np.exp(sharp[..., who]) * ahead + common[..., SIDE - 1, None] + side[..., who]
     odds = common[..., TIE - 1, None] + tie_of_item[..., item] + tie[..., who]
     logits = np.stack(np.broadcast_arrays(eta / 2, odds, -eta / 2))
-    said = np.choose(of["outcome"].to_numpy(), logits) - logsumexp(logits, axis=0)
+    labels = np.choose(of["outcome"].to_numpy(), logits) - logsumexp(logits, axis=0)
 
     def normal(x, place):
         return norm.logpdf(x, 0.0, spread[..., place, None]).sum(axis=-1)
 
-    total = said.sum(axis=-1) + normal(strength, STRENGTH) + normal(tie_of_item, ITEM_TIE)
+    total = labels.sum(axis=-1) + normal(strength, STRENGTH) + normal(tie_of_item, ITEM_TIE)
     total += normal(quality.reshape(*quality.shape[:-2], 4), CELL) + normal(taste, TASTE)
     for k in range(3):
         total += normal(own[..., k], OWN + k)

@@ -54,9 +54,9 @@ def quadrature(frame):
 def test_the_prior_of_first_labels_is_that_of_quadrature():
     ann, frame = study()
     mean, sd = quadrature(frame)
-    found = prior_of(ann, first_labels=True, **SETTINGS).values[..., 0]
-    assert abs(found.mean() - mean) < 0.05 * sd + 0.01
-    assert abs(found.std() / sd - 1.0) < 0.08
+    actual = prior_of(ann, first_labels=True, **SETTINGS).values[..., 0]
+    assert abs(actual.mean() - mean) < 0.05 * sd + 0.01
+    assert abs(actual.std() / sd - 1.0) < 0.08
     whole = prior_of(ann, **SETTINGS).values[..., 0]  # later labels are at random: a larger kappa
     assert whole.mean() > mean + 3 * sd
 
@@ -64,8 +64,8 @@ def test_the_prior_of_first_labels_is_that_of_quadrature():
 def test_an_evaluation_learns_its_prior_from_first_labels():
     ann, frame = study()
     quick = {"draws": 200, "random_seed": 1, "progressbar": False}
-    found = dx.evaluate(ann, reliability=[1.0], companion=None, **quick)
-    kappa = np.log(found["posterior"]["concentration"])
+    evaluation = dx.evaluate(ann, reliability=[1.0], companion=None, **quick)
+    kappa = np.log(evaluation["posterior"]["concentration"])
     mean, sd = quadrature(frame)
     assert abs(float(kappa.mean()) - mean) < sd
 
@@ -82,16 +82,16 @@ def test_single_labels_have_the_accuracies_and_the_insight_of_dirichlet():
     theta = rng.dirichlet([0.7] * 4, 80)
     rows = [(i, a, int(rng.choice(4, p=p))) for i, p in enumerate(theta) for a in range(3)]
     ann = dx.annotations(pd.DataFrame(rows, columns=["item", "annotator", "label"]), kind="nominal")
-    said = theta.argmax(axis=1)
-    pred = dx.predictions({"item": range(80), "system": ["s"] * 80, "label": said})
+    labels = theta.argmax(axis=1)
+    pred = dx.predictions({"item": range(80), "system": ["s"] * 80, "label": labels})
     quick = {"reliability": [1.0], "draws": 500, "random_seed": 1, "progressbar": False}
     means = []
     for model in ("dirichlet", "plackett_luce"):
         result = dx.evaluate(ann, pred, model=model, companion=None, truth_model=None, **quick)
-        found = result["metrics"]["top_1_accuracy"].sel(scope="these items").squeeze().to_numpy()
+        actual = result["metrics"]["top_1_accuracy"].sel(scope="these items").squeeze().to_numpy()
         theta_ = result["posterior"]["plausibility"]
         known = dx.top_k_accuracy(theta_, pred, insight="learned", random_seed=1)
-        np.testing.assert_array_equal(found, known.squeeze())
-        assert (found != dx.top_k_accuracy(theta_, pred).squeeze()).mean() > 0.5
-        means.append(found.mean())
+        np.testing.assert_array_equal(actual, known.squeeze())
+        assert (actual != dx.top_k_accuracy(theta_, pred).squeeze()).mean() > 0.5
+        means.append(actual.mean())
     assert abs(means[0] - means[1]) < 0.03

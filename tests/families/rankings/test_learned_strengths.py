@@ -60,9 +60,9 @@ def test_of_single_labels_it_is_the_dirichlet_multinomial():
     rng = np.random.default_rng(1)
     items, counts = [], []
     for _ in range(40):
-        said = rng.choice(50, 3, p=rng.dirichlet(np.full(50, 3.0 / 50)))
-        named, count = np.unique(said, return_counts=True)
-        items.append(([[[int(np.flatnonzero(named == one)[0])]] for one in said], len(named) + 1))
+        labels = rng.choice(50, 3, p=rng.dirichlet(np.full(50, 3.0 / 50)))
+        named, count = np.unique(labels, return_counts=True)
+        items.append(([[[int(np.flatnonzero(named == one)[0])]] for one in labels], len(named) + 1))
         counts.append(count)
     rankings = nested(*items)
     size = np.concatenate([[1.0] * len(one) + [50.0 - len(one)] for one in counts])
@@ -71,9 +71,9 @@ def test_of_single_labels_it_is_the_dirichlet_multinomial():
     for one in np.concatenate(counts):
         logs += gammaln(kappa / 50 + one) - gammaln(kappa / 50)
     (mean,), (sd,) = moments(np.exp(logs - logs.max()), GRID)
-    found = drawn(rankings, leaning(rankings, size))[:, 0]
-    assert found.mean() == pytest.approx(mean, abs=0.03)
-    assert found.std() == pytest.approx(sd, rel=0.08)
+    draws = drawn(rankings, leaning(rankings, size))[:, 0]
+    assert draws.mean() == pytest.approx(mean, abs=0.03)
+    assert draws.std() == pytest.approx(sd, rel=0.08)
 
 
 @pytest.mark.long
@@ -93,9 +93,9 @@ def test_of_lists_it_is_what_weighting_shares_gives(blocks):
     predicted = [0, 1] * 6
     size = [1.0] * n + [20.0 - n]
     logs, weights = np.linspace(-4.0, 4.0, 17), np.linspace(-4.0, 7.0, 23)
-    said = np.zeros(n + 1)
+    labels = np.zeros(n + 1)
     for first in (ranking[0] for ranking in blocks):
-        said[first] += 1 / len(first)
+        labels[first] += 1 / len(first)
     density = np.empty((len(logs), len(weights)))
     for (j, log), (k, weight) in itertools.product(enumerate(logs), enumerate(weights)):
         total = -0.5 * ((log / 1.5) ** 2 + (weight / 1.5) ** 2)
@@ -103,18 +103,18 @@ def test_of_lists_it_is_what_weighting_shares_gives(blocks):
             own = np.array(size)
             own[which] *= np.exp(weight)
             shape = np.exp(log) * own / own.sum()
-            theta = np.random.default_rng(3).dirichlet(shape + said, 4000)
+            theta = np.random.default_rng(3).dirichlet(shape + labels, 4000)
             likely = np.prod([probability(theta, one) for one in blocks], axis=0)
-            likely /= np.prod(theta[:, :n] ** said[:n], axis=1)
-            norm = gammaln(shape + said) - gammaln(shape)
-            norm = norm.sum() - gammaln(shape.sum() + said.sum()) + gammaln(shape.sum())
+            likely /= np.prod(theta[:, :n] ** labels[:n], axis=1)
+            norm = gammaln(shape + labels) - gammaln(shape)
+            norm = norm.sum() - gammaln(shape.sum() + labels.sum()) + gammaln(shape.sum())
             total += 6 * (np.log(likely.mean()) + norm)
         density[j, k] = total
     at = np.meshgrid(logs, weights, indexing="ij")
     means, sds = moments(np.exp(density - density.max()), *at)
-    found = drawn(rankings, leaning(rankings, np.tile(size, 12), predicted))
-    np.testing.assert_allclose(found.mean(axis=0), means, atol=0.12)
-    np.testing.assert_allclose(found.std(axis=0), sds, rtol=0.12)
+    draws = drawn(rankings, leaning(rankings, np.tile(size, 12), predicted))
+    np.testing.assert_allclose(draws.mean(axis=0), means, atol=0.12)
+    np.testing.assert_allclose(draws.std(axis=0), sds, rtol=0.12)
 
 
 @pytest.mark.long
@@ -122,16 +122,16 @@ def test_of_lists_it_is_what_weighting_shares_gives(blocks):
 def test_one_ranking_an_item_says_nothing_of_the_concentration(blocks):
     """All labels alike: whatever the concentration, each order is as likely as any other."""
     rankings = nested(*[([blocks], 4)] * 30)
-    found = drawn(rankings, leaning(rankings, [1.0, 1.0, 1.0, 7.0] * 30))[:, 0]
-    assert found.mean() == pytest.approx(0.0, abs=0.1)
-    assert found.std() == pytest.approx(1.5, abs=0.1)
+    draws = drawn(rankings, leaning(rankings, [1.0, 1.0, 1.0, 7.0] * 30))[:, 0]
+    assert draws.mean() == pytest.approx(0.0, abs=0.1)
+    assert draws.std() == pytest.approx(1.5, abs=0.1)
 
 
 def test_labels_have_weights_of_their_own():
     """Label 0 is said of most items, and label 2 of none."""
     rankings = nested(*[([[[0]], [[0], [1]]], 3)] * 20, *[([[[1]], [[0]]], 3)] * 5)
-    found = drawn(rankings, leaning(rankings, np.ones(75), labels=[0, 1, 2] * 25), 500)
-    weight = found[:, 1:].mean(axis=0)
+    draws = drawn(rankings, leaning(rankings, np.ones(75), labels=[0, 1, 2] * 25), 500)
+    weight = draws[:, 1:].mean(axis=0)
     assert weight[0] > weight[1] > weight[2]
 
 
@@ -217,14 +217,14 @@ def test_shares_given_counts_are_those_of_the_sets():
 def test_numbers_of_draws_that_digits_do_not_reach_count_as_large_ones():
     """Differences between concentrations: a draw more or less of very many does not matter."""
     rankings = nested(([[[0], [1]], [[1], [0]]], 3))
-    lean, found = leaning(rankings, np.ones(3)), []
+    lean, result = leaning(rankings, np.ones(3)), []
     for many in (1e7, 1e9, 1e12, 1e200):
         counts = counted(rankings, np.ones(3))
         counts.given[:], counts.drawn[:2] = [2, many, 0], [many, 0]
         both = [log_density(np.array([x]), lean.spreads(), rankings, lean, counts)
                 for x in (0.0, 1.0)]  # fmt: skip
-        found.append(both[1] - both[0] + (np.e - 1) * 2 / 3 * np.log(many))
-    np.testing.assert_allclose(found, found[0], atol=1e-5)
+        result.append(both[1] - both[0] + (np.e - 1) * 2 / 3 * np.log(many))
+    np.testing.assert_allclose(result, result[0], atol=1e-5)
 
 
 @pytest.mark.long

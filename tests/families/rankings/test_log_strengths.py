@@ -51,9 +51,9 @@ def test_many_have_it_too(a, log_exposure, sharpness):
     terms, out = np.array([log_exposure, sharpness]), np.empty((20, 200))
     for row in out:
         assert draw_tail(state, a, terms, n, lines, np.inf, row) == len(row)
-    found = cdf(a, log_exposure, sharpness, out.ravel())
-    assert stats.kstest(found, "uniform").pvalue > 1e-3
-    largest = found.reshape(out.shape).max(axis=1) ** out.shape[1]
+    result = cdf(a, log_exposure, sharpness, out.ravel())
+    assert stats.kstest(result, "uniform").pvalue > 1e-3
+    largest = result.reshape(out.shape).max(axis=1) ** out.shape[1]
     assert stats.kstest(largest, "uniform").pvalue > 1e-3
 
 

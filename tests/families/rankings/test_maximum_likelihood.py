@@ -35,15 +35,15 @@ def test_nascar_has_the_published_abilities(shared):
     driver 1; log-likelihood and worths as computed by the folder's preparation (its README)."""
     table = pd.read_csv(shared / "nascar2002" / "rankings.csv")
     # Drivers 84 to 87 finished last in every race they entered; Hunter leaves them out.
-    found = maximum_likelihood(season(table[table["item_id"] <= 83]), unranked="absent")
-    worth = named(found, "all")
+    estimate = maximum_likelihood(season(table[table["item_id"] <= 83]), unranked="absent")
+    worth = named(estimate, "all")
     ability = {
         "PJ Jones": 4.15, "Scott Pruett": 3.62, "Mark Martin": 2.08, "Dave Marcis": 0.03,
         "Dick Trickle": -0.31,
     }  # fmt: skip
     ours = {name: np.log(worth[name] / worth["Austin Cameron"]) for name in ability}
     assert ours == pytest.approx(ability, abs=0.005)
-    assert found["log_likelihood"].item() == pytest.approx(-4191.0973, abs=5e-5)
+    assert estimate["log_likelihood"].item() == pytest.approx(-4191.0973, abs=5e-5)
     largest = {
         "PJ Jones": 0.18640, "Scott Pruett": 0.10956, "Mike Bliss": 0.02742,
         "Mark Martin": 0.02349, "Rusty Wallace": 0.02305, "Jimmie Johnson": 0.02049,
@@ -52,8 +52,8 @@ def test_nascar_has_the_published_abilities(shared):
     }  # fmt: skip
     assert sorted(worth, key=worth.get)[::-1][:10] == list(largest)
     assert {name: worth[name] for name in largest} == pytest.approx(largest, abs=1e-5)
-    assert not found["boundary"].item()
-    assert found["unique"].item()
+    assert not estimate["boundary"].item()
+    assert estimate["unique"].item()
 
 
 def threes(n_people=150, n_labels=10, never_first=()):
@@ -77,12 +77,12 @@ def threes(n_people=150, n_labels=10, never_first=()):
 def test_simulated_labels_that_are_always_last_are_on_the_boundary():
     """As drivers 84 to 87 of Hunter (2004), who finished last in every race they entered."""
     table = threes(never_first=(3, 8))
-    found = maximum_likelihood(season(table), unranked="absent")
-    worth = named(found, "all")
+    estimate = maximum_likelihood(season(table), unranked="absent")
+    worth = named(estimate, "all")
     rest = table[~table["item"].isin(["variety 3", "variety 8"])]
     kept = named(maximum_likelihood(season(rest), unranked="absent"), "all")
-    assert found["boundary"].item()
-    assert found["unique"].item()
+    assert estimate["boundary"].item()
+    assert estimate["unique"].item()
     assert {name for name, value in worth.items() if value == 0} == {"variety 3", "variety 8"}
     assert {name: worth[name] for name in kept} == pytest.approx(kept, rel=1e-8)
 
@@ -99,10 +99,10 @@ def test_simulated_choices_against_a_general_optimiser():
 
     best = minimize(minus, np.zeros(len(names)), options={"gtol": 1e-6})
     share = np.exp(best.x - logsumexp(best.x))
-    found = maximum_likelihood(season(table), unranked="absent")
-    worth = named(found, "all")
+    estimate = maximum_likelihood(season(table), unranked="absent")
+    worth = named(estimate, "all")
     np.testing.assert_allclose([worth[name] for name in names], share, rtol=1e-5)
-    assert found["log_likelihood"].item() == pytest.approx(-best.fun, rel=1e-10)
+    assert estimate["log_likelihood"].item() == pytest.approx(-best.fun, rel=1e-10)
 
 
 @pytest.mark.parametrize(("group", "correlation"), [("visual", 0.97), ("weighing", 0.98)])
@@ -139,14 +139,14 @@ def test_all_dermatology_cases(shared):
     a named condition gets nothing, and none with more than one maximum."""
     table = pd.read_csv(shared / "dermatology" / "rankings.csv")
     ann = dx.annotations(table, label="class", rank="rank", labels=range(419))
-    found = maximum_likelihood(ann)
-    assert found.sizes["item"] == 600
-    np.testing.assert_allclose(found.sum("candidate"), 1)
-    assert found.attrs["n_boundary"] == 227
-    assert found.attrs["n_not_unique"] == 0
-    assert found.attrs["n_not_reached"] == 0
+    estimate = maximum_likelihood(ann)
+    assert estimate.sizes["item"] == 600
+    np.testing.assert_allclose(estimate.sum("candidate"), 1)
+    assert estimate.attrs["n_boundary"] == 227
+    assert estimate.attrs["n_not_unique"] == 0
+    assert estimate.attrs["n_not_reached"] == 0
     for unranked in ("one", "ignore"):
-        np.testing.assert_array_equal(maximum_likelihood(ann, unranked=unranked), found)
+        np.testing.assert_array_equal(maximum_likelihood(ann, unranked=unranked), estimate)
 
 
 def test_items_on_the_boundary_are_those_where_somebody_is_never_beaten():
@@ -175,13 +175,13 @@ def test_items_on_the_boundary_are_those_where_somebody_is_never_beaten():
         closed += bool(reach.all())
     assert 10 < closed < 50
     ann = dx.from_rankings(cases, labels=range(40))
-    found = maximum_likelihood(ann)
-    np.testing.assert_allclose(found.sum("candidate"), 1)
-    assert found.attrs["n_boundary"] == 60 - closed
-    assert found.attrs["n_not_unique"] == found.attrs["n_not_reached"] == 0
+    estimate = maximum_likelihood(ann)
+    np.testing.assert_allclose(estimate.sum("candidate"), 1)
+    assert estimate.attrs["n_boundary"] == 60 - closed
+    assert estimate.attrs["n_not_unique"] == estimate.attrs["n_not_reached"] == 0
     for unranked in ("one", "ignore"):
         other = maximum_likelihood(ann, unranked=unranked)
-        np.testing.assert_array_equal(other, found)
+        np.testing.assert_array_equal(other, estimate)
 
 
 CASES = {
@@ -198,54 +198,54 @@ def ann():
 
 def test_what_is_said_of_each_item(ann):
     with pytest.warns(dx.DissensusWarning, match=r"1 of 3 items \('tied'\): the rankings do not"):
-        found = maximum_likelihood(ann)
-    assert named(found, "split") == pytest.approx({"a": 2 / 3, "b": 1 / 3, "c": 0})
-    assert named(found, "tied") == pytest.approx({"a": 0.5, "b": 0, "c": 0.5})
-    assert named(found, "agreed") == {"d": 1}
-    assert found["boundary"].values.tolist() == [True, True, False]
-    assert found["unique"].values.tolist() == [True, False, True]
-    assert found["reached"].values.all()
+        estimate = maximum_likelihood(ann)
+    assert named(estimate, "split") == pytest.approx({"a": 2 / 3, "b": 1 / 3, "c": 0})
+    assert named(estimate, "tied") == pytest.approx({"a": 0.5, "b": 0, "c": 0.5})
+    assert named(estimate, "agreed") == {"d": 1}
+    assert estimate["boundary"].values.tolist() == [True, True, False]
+    assert estimate["unique"].values.tolist() == [True, False, True]
+    assert estimate["reached"].values.all()
     counts = ("n_boundary", "n_not_unique", "n_not_reached")
-    assert [found.attrs[name] for name in counts] == [2, 1, 0]
+    assert [estimate.attrs[name] for name in counts] == [2, 1, 0]
     sup = 2 * np.log(2 / 3) + np.log(1 / 3)
-    assert found["log_likelihood"].values == pytest.approx([sup, 0, 0])
+    assert estimate["log_likelihood"].values == pytest.approx([sup, 0, 0])
 
 
 def test_labels_not_listed_were_not_there(ann):
     """Of single labels nothing can be learned then; where all list the same, it is as before."""
     with pytest.warns(dx.DissensusWarning, match="'tied'"):
-        found = maximum_likelihood(ann, unranked="absent")
-    assert named(found, "split") == pytest.approx({"a": 2 / 3, "b": 1 / 3, "c": 0})
+        estimate = maximum_likelihood(ann, unranked="absent")
+    assert named(estimate, "split") == pytest.approx({"a": 2 / 3, "b": 1 / 3, "c": 0})
     votes = dx.from_rankings({1: [[["a"]], [["a"]], [["b"]]]}, labels=list("ab"))
     with pytest.warns(dx.DissensusWarning, match="never compared"):
-        found = maximum_likelihood(votes, unranked="absent")
-    assert named(found, 1) == {"a": 0.5, "b": 0.5}
+        estimate = maximum_likelihood(votes, unranked="absent")
+    assert named(estimate, 1) == {"a": 0.5, "b": 0.5}
 
 
 def test_single_labels_have_their_relative_frequencies(votes):
     ann, _ = votes
-    found = maximum_likelihood(ann)
-    assert named(found, "i") == pytest.approx({"x": 2 / 3, "y": 1 / 3})
-    assert named(found, "j") == {"y": 1, "x": 0}
+    estimate = maximum_likelihood(ann)
+    assert named(estimate, "i") == pytest.approx({"x": 2 / 3, "y": 1 / 3})
+    assert named(estimate, "j") == {"y": 1, "x": 0}
 
 
 def test_metrics_take_it_and_files_keep_it(ann, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dx.DissensusWarning)
-        found = maximum_likelihood(ann)
+        estimate = maximum_likelihood(ann)
     table = {"item": list(CASES), "system": ["s"] * 3, "label": ["a", "b", "d"]}
-    assert dx.top_k_accuracy(found, dx.predictions(table)).item() == pytest.approx(2 / 3)
-    found.to_netcdf(tmp_path / "found.nc")
+    assert dx.top_k_accuracy(estimate, dx.predictions(table)).item() == pytest.approx(2 / 3)
+    estimate.to_netcdf(tmp_path / "found.nc")
     with xr.open_dataarray(tmp_path / "found.nc") as back:
-        xr.testing.assert_identical(back.load().drop_attrs(), found.drop_attrs())
+        xr.testing.assert_identical(back.load().drop_attrs(), estimate.drop_attrs())
 
 
 def test_giving_up_is_said():
     rankings = [[["a"], ["b"], ["c"]], [["c"], ["b"], ["a"]], [["b"], ["a"], ["c"]]]
     ann = dx.from_rankings({"case": rankings}, labels="abc")
     with pytest.warns(dx.DissensusWarning, match=r"'case'.*not reached; increase max_iterations"):
-        found = maximum_likelihood(ann, max_iterations=1)
-    assert found["reached"].values.tolist() == [False]
+        estimate = maximum_likelihood(ann, max_iterations=1)
+    assert estimate["reached"].values.tolist() == [False]
 
 
 def test_items_nobody_annotated_are_refused(ann):
@@ -291,13 +291,13 @@ def test_baseball_teams_have_the_published_abilities():
         "annotator": np.repeat(np.arange(len(first)), 2), "rank": np.tile([1, 2], len(first)),
         "item": teams[np.column_stack([first, second]).ravel()],
     })  # fmt: skip
-    found = maximum_likelihood(season(games), unranked="absent")
-    worth = named(found, "all")
+    estimate = maximum_likelihood(season(games), unranked="absent")
+    worth = named(estimate, "all")
     ability = {
         "Milwaukee": 1.58, "Detroit": 1.44, "Toronto": 1.29, "NewYork": 1.25, "Boston": 1.11,
         "Cleveland": 0.68,
     }  # fmt: skip
     ours = {name: np.log(worth[name] / worth["Baltimore"]) for name in ability}
     assert ours == pytest.approx(ability, abs=0.005)
-    assert found["unique"].item()
-    assert not found["boundary"].item()
+    assert estimate["unique"].item()
+    assert not estimate["boundary"].item()

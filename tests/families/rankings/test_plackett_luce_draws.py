@@ -54,8 +54,8 @@ def test_each_entry_is_the_likelihood_of_one_ranking_under_one_draw(zeros, sprea
     log_strength[rng.random(log_strength.shape) < zeros] = -np.inf
     power = rng.uniform(0.3, 4, n_rankings)
     sharpness = rng.uniform(0.3, 4, (5, n_rankings)).round(1)
-    found = pointwise(rankings, log_strength, power=power, sharpness=sharpness)
-    assert found.shape == (5, n_rankings)
+    actual = pointwise(rankings, log_strength, power=power, sharpness=sharpness)
+    assert actual.shape == (5, n_rankings)
     number = 0
     for item, (mine, _) in enumerate(items):
         cells = log_strength[:, slice(*rankings.cell_start[item : item + 2])]
@@ -64,28 +64,28 @@ def test_each_entry_is_the_likelihood_of_one_ranking_under_one_draw(zeros, sprea
                 power[number] * reference(s * row, blocks, closed[number])
                 for s, row in zip(sharpness[:, number], cells, strict=True)
             ]
-            np.testing.assert_allclose(found[:, number], want, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(actual[:, number], want, rtol=1e-12, atol=1e-12)
             number += 1
-    assert np.isneginf(found).any() == (zeros > 0)
+    assert np.isneginf(actual).any() == (zeros > 0)
 
 
 def test_a_ranking_that_says_nothing_or_ties_all_has_likelihood_one():
     rankings = nested(([[], [[0, 1, 2]], [[0, 1, 2]]], 3), closed=[False, False, True])
-    found = pointwise(rankings, np.array([[0.0, 3.0, -2.0], [-np.inf, 0.0, 0.0]]), power=3.0)
-    np.testing.assert_array_equal(found, 0)
+    result = pointwise(rankings, np.array([[0.0, 3.0, -2.0], [-np.inf, 0.0, 0.0]]), power=3.0)
+    np.testing.assert_array_equal(result, 0)
 
 
 def test_labels_of_mass_zero():
     """Not listed it adds nothing; listed it is impossible, but for the last place of all."""
     orders = [[[0]], [[0], [1]], [[0], [1], [2]], [[0], [2], [1]], [[0], [1, 2]]]
-    found = np.exp(pointwise(nested((orders, 3)), np.array([[0.0, 0.0, -np.inf]])))
-    np.testing.assert_allclose(found, [[0.5, 0.5, 0.5, 0.0, 0.5]])
+    result = np.exp(pointwise(nested((orders, 3)), np.array([[0.0, 0.0, -np.inf]])))
+    np.testing.assert_allclose(result, [[0.5, 0.5, 0.5, 0.0, 0.5]])
 
 
 def test_closed_rankings_do_not_see_what_they_do_not_list():
     rankings = nested(([[[0], [1]], [[0], [1]]], 3), closed=[False, True])
-    found = np.exp(pointwise(rankings, np.log([[1.0, 3.0, 4.0]])))
-    np.testing.assert_allclose(found, [[1 / 8 * 3 / 7, 1 / 4]])
+    result = np.exp(pointwise(rankings, np.log([[1.0, 3.0, 4.0]])))
+    np.testing.assert_allclose(result, [[1 / 8 * 3 / 7, 1 / 4]])
 
 
 @pytest.mark.parametrize("tie", [7, 8, 30])
@@ -93,11 +93,11 @@ def test_large_ties_go_through(tie):
     rng = np.random.default_rng([52, tie])
     log_strength = rng.normal(0, 5, (3, tie + 4))
     block = list(range(tie))
-    found = pointwise(nested(([[block, [tie]], [[tie], block]], tie + 4)), log_strength)
+    actual = pointwise(nested(([[block, [tie]], [[tie], block]], tie + 4)), log_strength)
     for draw in range(3):
         for ranking, blocks in enumerate(([block, [tie]], [[tie], block])):
             want = reference(log_strength[draw], blocks, False)
-            assert found[draw, ranking] == pytest.approx(want, rel=1e-13, abs=1e-13)
+            assert actual[draw, ranking] == pytest.approx(want, rel=1e-13, abs=1e-13)
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ def test_agrees_with_the_public_function_on_the_whole_label_space(study):
         plausibility[:, item, : len(named)] = dense[:, item, named]
         plausibility[:, item, -1] = np.delete(dense[:, item], named, axis=1).sum(axis=1)
     laid = laid_out(ann, where, "exact")
-    found = pointwise(
+    actual = pointwise(
         laid.rankings, log_strengths(laid.rankings, plausibility, laid.candidate), power=2.0
     )
     rankings = [(i, blocks) for i, case in enumerate(cases.values()) for blocks in case]
@@ -130,7 +130,7 @@ def test_agrees_with_the_public_function_on_the_whole_label_space(study):
         codes = [["abcdefg".index(label) for label in block] for block in blocks]
         for draw in range(4):
             want = 2 * dx.partial_ranking_logp(dense[draw, item], codes)
-            assert found[draw, number] == pytest.approx(want, abs=1e-12)
+            assert actual[draw, number] == pytest.approx(want, abs=1e-12)
 
 
 def test_lumped_is_separate_cells_at_sharpness_one(study):
@@ -153,13 +153,13 @@ def test_every_treatment_has_its_cells(study, unranked):
     laid = laid_out(ann, where, unranked)
     plausibility = np.random.default_rng(55).dirichlet(np.ones(where.codes.shape[1]), (2, 3))
     logs = log_strengths(laid.rankings, plausibility, laid.candidate)
-    found = pointwise(laid.rankings, logs)
+    actual = pointwise(laid.rankings, logs)
     b, a, d, e = plausibility[0, 0, [1, 0, 2, 3]]  # a, b, d, e are named
     rest = {"one": plausibility[0, 0, -1], "ignore": 0.0, "absent": -e}[unranked]
     # p's first: b before a, d, e and the rest, then a and d in either order.
     total = a + d + e + rest
     want = b / (b + total) * a * d / total * (1 / (total - a) + 1 / (total - d))
-    assert np.exp(found[0, 0]) == pytest.approx(want)
+    assert np.exp(actual[0, 0]) == pytest.approx(want)
 
 
 def test_no_draws_and_no_items_are_fine():

@@ -170,13 +170,13 @@ def test_many_annotators():
 
 def test_an_item_has_its_own_stream():
     """Whatever other items are sampled beside it, and in whatever order."""
-    one, two = ([[[0], [1]]], [1.0, 1.0, 3.0], 2), ([[[0, 1, 2]]], [1.0] * 3, 3)
-    both = draw(one, two, key=5, draws=50)
-    np.testing.assert_array_equal(draw(two, key=6, draws=50)[:, 0], both[:, 1])
+    first, second = ([[[0], [1]]], [1.0, 1.0, 3.0], 2), ([[[0, 1, 2]]], [1.0] * 3, 3)
+    both = draw(first, second, key=5, draws=50)
+    np.testing.assert_array_equal(draw(second, key=6, draws=50)[:, 0], both[:, 1])
     np.testing.assert_array_equal(
-        draw(one, key=5, draws=50)[:, 0, [0, 1, 2]], both[:, 0, [0, 1, 3]]
+        draw(first, key=5, draws=50)[:, 0, [0, 1, 2]], both[:, 0, [0, 1, 3]]
     )
-    wide = draw(one, key=5, draws=50, n_columns=6)[:, 0]
+    wide = draw(first, key=5, draws=50, n_columns=6)[:, 0]
     np.testing.assert_array_equal(wide[:, [0, 1, 5]], both[:, 0, [0, 1, 3]])
     assert (wide[:, 2:5] == 0).all()
 

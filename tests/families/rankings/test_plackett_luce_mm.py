@@ -51,23 +51,23 @@ def test_equals_a_general_optimiser_on_enumerated_orders(seed, closed):
     rng = np.random.default_rng([53, seed])
     n_cells = int(rng.integers(2, 6))
     rankings = connected(rng, n_cells, int(rng.integers(1, 6)))
-    found = solved(rankings, n_cells, closed)
+    result = solved(rankings, n_cells, closed)
     best = minimize(
         lambda u: -total([0.0, *u], rankings, closed), np.zeros(n_cells - 1),
         method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13, "maxiter": 20_000},
     )  # fmt: skip
     share = np.exp([0.0, *best.x])
-    np.testing.assert_allclose(found.share, share / share.sum(), atol=2e-6)
-    assert found.log_likelihood[0] == pytest.approx(-best.fun, abs=1e-11)
-    assert found.reached.all()
-    assert found.n_tops.tolist() == [1]
+    np.testing.assert_allclose(result.share, share / share.sum(), atol=2e-6)
+    assert result.log_likelihood[0] == pytest.approx(-best.fun, abs=1e-11)
+    assert result.reached.all()
+    assert result.n_tops.tolist() == [1]
 
 
 @pytest.mark.long
 def test_equals_the_best_point_of_a_grid():
     """Three labels, two of them tied once: no point of a grid over the simplex is better."""
     rankings = [[[0, 1], [2]], [[2], [0]], [[1], [2], [0]]]
-    found = solved(rankings, 3)
+    result = solved(rankings, 3)
     steps = 60
     grid = {
         (a / steps, b / steps, 1 - (a + b) / steps): None
@@ -76,8 +76,8 @@ def test_equals_the_best_point_of_a_grid():
     for point in grid:
         grid[point] = total(np.log(point), rankings)
     best = max(grid, key=grid.get)
-    assert grid[best] <= found.log_likelihood[0] <= grid[best] + 5e-3
-    np.testing.assert_allclose(found.share, best, atol=1.5 / steps)
+    assert grid[best] <= result.log_likelihood[0] <= grid[best] + 5e-3
+    np.testing.assert_allclose(result.share, best, atol=1.5 / steps)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -90,15 +90,15 @@ def test_pairs_along_a_tree_have_a_closed_form(seed):
         wins, losses = rng.integers(1, 30, 2)
         rankings += [[[cell], [parent]]] * wins + [[[parent], [cell]]] * losses
         logs[cell] = logs[parent] + np.log(wins / losses)
-    found = solved(rankings, 40, closed=True)
-    ours = np.log(found.share)
+    result = solved(rankings, 40, closed=True)
+    ours = np.log(result.share)
     np.testing.assert_allclose(ours - ours[0], logs, atol=1e-6)
-    assert found.n_passes[0] < 1000
+    assert result.n_passes[0] < 1000
 
 
 def test_a_rare_upset_is_weighed_right():
-    found = solved([[[0], [1]]] * 20_000 + [[[1], [0]]], 2)
-    assert found.share[1] == pytest.approx(1 / 20_001, rel=1e-8)
+    result = solved([[[0], [1]]] * 20_000 + [[[1], [0]]], 2)
+    assert result.share[1] == pytest.approx(1 / 20_001, rel=1e-8)
 
 
 FIRST_OF_TWO = 2 * np.log(2 / 3) + np.log(1 / 3)
@@ -131,11 +131,11 @@ GAMES = [(0, 1), (0, 1), (1, 0), (2, 3), (3, 4), (4, 2)]
     ],
 )  # fmt: skip
 def test_closed_forms(rankings, n_cells, closed, share, value, n_tops):
-    found = solved(rankings, n_cells, closed)
-    np.testing.assert_allclose(found.share, share, rtol=1e-9)
-    assert found.log_likelihood[0] == pytest.approx(value)
-    assert found.n_tops.tolist() == [n_tops]
-    assert found.reached.all()
+    result = solved(rankings, n_cells, closed)
+    np.testing.assert_allclose(result.share, share, rtol=1e-9)
+    assert result.log_likelihood[0] == pytest.approx(value)
+    assert result.n_tops.tolist() == [n_tops]
+    assert result.reached.all()
 
 
 @st.composite
@@ -151,24 +151,24 @@ def a_study(draw):
 @settings(max_examples=30)
 def test_names_and_order_do_not_matter(study):
     rankings, n_cells, closed, rng = study
-    found = solved(rankings, n_cells, closed)
+    result = solved(rankings, n_cells, closed)
     new = rng.permutation(n_cells)
     renamed = [[new[block].tolist()[::-1] for block in ranking] for ranking in rankings]
     other = solved([renamed[one] for one in rng.permutation(len(renamed))], n_cells, closed)
-    np.testing.assert_allclose(other.share[new], found.share, atol=1e-8)
-    assert other.top[new].tolist() == found.top.tolist()
-    assert other.n_tops == found.n_tops
-    assert other.log_likelihood == pytest.approx(found.log_likelihood, abs=1e-12)
+    np.testing.assert_allclose(other.share[new], result.share, atol=1e-8)
+    assert other.top[new].tolist() == result.top.tolist()
+    assert other.n_tops == result.n_tops
+    assert other.log_likelihood == pytest.approx(result.log_likelihood, abs=1e-12)
 
 
 @given(a_study(), st.integers(2, 4))
 @settings(max_examples=30)
 def test_to_repeat_all_rankings_changes_nothing(study, times):
     rankings, n_cells, closed, _ = study
-    found = solved(rankings, n_cells, closed)
+    result = solved(rankings, n_cells, closed)
     other = solved(rankings * times, n_cells, closed)
-    np.testing.assert_allclose(other.share, found.share, atol=1e-8)
-    assert other.log_likelihood == pytest.approx(times * found.log_likelihood, rel=1e-12)
+    np.testing.assert_allclose(other.share, result.share, atol=1e-8)
+    assert other.log_likelihood == pytest.approx(times * result.log_likelihood, rel=1e-12)
 
 
 @given(a_study())
@@ -176,17 +176,17 @@ def test_to_repeat_all_rankings_changes_nothing(study, times):
 def test_no_point_is_better_and_points_far_out_come_as_near_as_can_be(study):
     """The maximum is that of all groups; strengths e^60 apart between groups all but reach it."""
     rankings, n_cells, closed, rng = study
-    found = solved(rankings, n_cells, closed)
+    result = solved(rankings, n_cells, closed)
     for scale in (0.3, 1, 3, 10, 30):
         u = rng.normal(0, scale, n_cells)
-        assert total(u, rankings, closed) <= found.log_likelihood[0] + 1e-12
+        assert total(u, rankings, closed) <= result.log_likelihood[0] + 1e-12
     of_cell, _ = groups(nested((rankings, n_cells), closed=closed))
     below = ranked_above(rankings, n_cells, closed).sum(axis=0)  # grows from group to group
     u = np.empty(n_cells)
     for group in range(of_cell.max() + 1):
         mine = np.flatnonzero(of_cell == group)
         u[mine] = np.log(_share_of(rankings, n_cells, closed, mine)) - 60 * below[mine]
-    assert total(u, rankings, closed) == pytest.approx(found.log_likelihood[0], abs=1e-8)
+    assert total(u, rankings, closed) == pytest.approx(result.log_likelihood[0], abs=1e-8)
 
 
 def _share_of(rankings, n_cells, closed, mine):
@@ -202,14 +202,14 @@ def _share_of(rankings, n_cells, closed, mine):
 def test_within_a_group_the_score_is_zero(study):
     rankings, n_cells, closed, _ = study
     several = nested((rankings, n_cells), closed=closed)
-    found = maximum(several, tolerance=1e-10, max_passes=10_000)
+    actual = maximum(several, tolerance=1e-10, max_passes=10_000)
     of_cell, top = groups(several)
     apart, order = within(several, of_cell)
     for group in np.flatnonzero(top):
         mine = order[apart.cell_start[group] : apart.cell_start[group + 1]]
         if len(mine) > 1:
             expected = np.empty(len(mine))
-            times_expected(apart, group, np.log(found.share[mine]), expected)
+            times_expected(apart, group, np.log(actual.share[mine]), expected)
             np.testing.assert_allclose(times_ranked(apart, group), expected, rtol=1e-8)
 
 
@@ -218,32 +218,32 @@ def test_within_a_group_the_score_is_zero(study):
 def test_items_do_not_see_each_other(studies):
     closed = studies[0][2]
     several = nested(*(study[:2] for study in studies), closed=closed)
-    found = maximum(several, tolerance=1e-10, max_passes=10_000)
+    result = maximum(several, tolerance=1e-10, max_passes=10_000)
     alone = [solved(rankings, n_cells, closed) for rankings, n_cells, _, _ in studies]
-    np.testing.assert_array_equal(found.share, np.concatenate([one.share for one in alone]))
+    np.testing.assert_array_equal(result.share, np.concatenate([one.share for one in alone]))
     for name in ("log_likelihood", "n_tops", "n_passes", "reached"):
-        ours, theirs = getattr(found, name), [getattr(one, name)[0] for one in alone]
+        ours, theirs = getattr(result, name), [getattr(one, name)[0] for one in alone]
         np.testing.assert_array_equal(ours, theirs)
 
 
 def test_giving_up_is_said():
     rankings = connected(np.random.default_rng(55), 6, 20)
-    found = maximum(nested((rankings, 6), ([[[0]]], 1)), tolerance=1e-10, max_passes=3)
-    assert found.reached.tolist() == [False, True]
-    assert found.n_passes[0] <= 4
+    result = maximum(nested((rankings, 6), ([[[0]]], 1)), tolerance=1e-10, max_passes=3)
+    assert result.reached.tolist() == [False, True]
+    assert result.n_passes[0] <= 4
 
 
 def test_asking_for_more_than_rounding_allows_does_no_harm():
     """The quasi-Newton steps then fail, and the EM step stands in."""
     rankings = connected(np.random.default_rng(57), 6, 20)
-    found = solved(rankings, 6, tolerance=1e-300, max_passes=500)
-    np.testing.assert_allclose(found.share, solved(rankings, 6).share, rtol=1e-8)
-    assert not found.reached.any()
+    result = solved(rankings, 6, tolerance=1e-300, max_passes=500)
+    np.testing.assert_allclose(result.share, solved(rankings, 6).share, rtol=1e-8)
+    assert not result.reached.any()
 
 
 def test_a_block_of_thirty_is_no_trouble():
     rng = np.random.default_rng(56)
     order = [list(map(int, rng.permutation(40))) for _ in range(30)]
-    found = solved([[o[:1], o[1:31], o[31:33]] for o in order], 40)
-    assert found.reached.all()
-    assert found.share.sum() == pytest.approx(1)
+    result = solved([[o[:1], o[1:31], o[31:33]] for o in order], 40)
+    assert result.reached.all()
+    assert result.share.sum() == pytest.approx(1)

@@ -51,16 +51,16 @@ def outcomes(labels, sizes):
     )  # fmt: skip
 
 
-def matches(found, probability):
+def matches(actual, probability):
     """Compare the rows of an array with the probabilities of all rows there can be."""
-    rows, counts = np.unique(found, axis=0, return_counts=True)
+    rows, counts = np.unique(actual, axis=0, return_counts=True)
     seen = dict(zip(map(tuple, rows.tolist()), counts, strict=True))
     assert set(seen) <= set(probability)
     want = np.array(list(probability.values()))
     assert want.sum() == pytest.approx(1)
     counts = np.array([seen.get(row, 0) for row in probability])
     assert (counts[want == 0] == 0).all()
-    assert stats.chisquare(counts[want > 0], want[want > 0] * len(found)).pvalue > 1e-3
+    assert stats.chisquare(counts[want > 0], want[want > 0] * len(actual)).pvalue > 1e-3
 
 
 def enumerated(strengths, labels, sizes):
@@ -80,17 +80,17 @@ def enumerated(strengths, labels, sizes):
 def test_named_labels_come_as_often_as_enumerated(sizes, sharpness):
     theta = np.array([0.4, 0.1, 0.3, 0.2, 0.0])
     rankings = nested(([blocks_of(sizes)], 4))
-    found = draw(rankings, theta, sharpness=sharpness)
-    matches(found, enumerated(theta[:-1] ** sharpness, range(4), sizes))
+    draws = draw(rankings, theta, sharpness=sharpness)
+    matches(draws, enumerated(theta[:-1] ** sharpness, range(4), sizes))
 
 
 @pytest.mark.parametrize("sharpness", [1.0, 0.4, 2.5])
 def test_an_even_remainder_is_as_many_equal_labels(sharpness):
     """Columns 0 and 1 are named, 2 is padding, and 3 to 5 are labels of the remainder."""
     rankings = nested(([[[0], [1]]], 2))
-    found = draw(rankings, [0.3, 0.1, 0.0, 0.6], 3, sharpness=sharpness)
+    draws = draw(rankings, [0.3, 0.1, 0.0, 0.6], 3, sharpness=sharpness)
     strengths = np.array([0.3, 0.1, 0.2, 0.2, 0.2]) ** sharpness
-    matches(found, enumerated(strengths, [0, 1, 3, 4, 5], (1, 1)))
+    matches(draws, enumerated(strengths, [0, 1, 3, 4, 5], (1, 1)))
 
 
 @pytest.mark.parametrize("sharpness", [1.0, 0.5, 3.0])
@@ -99,13 +99,13 @@ def test_stick_breaking_is_an_explicit_dirichlet(a, sharpness):
     """First choices and pairs, whose probabilities given all shares are known, are averaged."""
     mass, n_unnamed = 0.7, 6
     rankings = nested(([[[0], [1]]], 2))
-    found = draw(rankings, [0.2, 0.1, mass], n_unnamed, a, sharpness=sharpness)
+    draws = draw(rankings, [0.2, 0.1, mass], n_unnamed, a, sharpness=sharpness)
     shares = np.random.default_rng(61).dirichlet(np.full(n_unnamed, a), 4 * N)
     theta = np.hstack([np.tile([0.2, 0.1], (4 * N, 1)), mass * shares]) ** sharpness
     theta /= theta.sum(axis=1, keepdims=True)
     pair = theta[:, :, None] * theta[:, None, :] / np.maximum(1 - theta, 1e-300)[:, :, None]
     pair[:, range(8), range(8)] = 0
-    first, second = found.T
+    first, second = draws.T
     unnamed = pair[:, 2:, 2:].sum(axis=(1, 2))
     for event, given in (
         (first == 0, theta[:, 0]),
@@ -126,12 +126,12 @@ def test_annotators_of_an_item_see_the_same_split(a):
     mass, n_unnamed = 0.8, 5
     first, second = draw(nested(([[[0]], [[0]]], 1)), [0.2, mass], n_unnamed, a).T
     per_label = 1 / n_unnamed if np.isinf(a) else (a + 1) / (n_unnamed * a + 1)
-    for found, p in (
+    for result, p in (
         ((first == second) & (first > 0), mass**2 * per_label),
         ((first == 0) & (second == 0), 0.2**2),
         ((first == 0) & (second > 0), 0.2 * mass),
     ):
-        assert abs(found.mean() - p) < 4 * np.sqrt(p * (1 - p) / N)
+        assert abs(result.mean() - p) < 4 * np.sqrt(p * (1 - p) / N)
     # All labels of the remainder are alike.
     assert stats.chisquare(np.bincount(first, minlength=6)[1:]).pvalue > 1e-3
 
@@ -151,21 +151,21 @@ def test_with_the_metrics_keys_the_split_is_the_one_that_metrics_see(a):
     keys = row_keys(np.arange(300, dtype=np.uint64), seed=3)
     theta, codes, sizes = np.array([0.04, 0.01, 0.95]), np.array([3, 1, -2]), np.array([1, 1, 5])
     dense = _expanded(theta, codes, sizes, a, keys, 7)
-    found = draw(
+    draws = draw(
         nested(([[[0], [1]]], 2)), theta, 5, a, n=300, sharpness=1e6, split_keys=keys[:, None]
     )
-    label = np.array([3, 1, 0, 2, 4, 5, 6])[found]  # the remainder's in the order of codes
+    label = np.array([3, 1, 0, 2, 4, 5, 6])[draws]  # the remainder's in the order of codes
     np.testing.assert_array_equal(label, np.argsort(-dense, axis=1)[:, :2])
 
 
 @njit
 def _both(key, size, a):
-    one, other, pairs = started(key), started(key), np.empty((size, 2))
+    first, second, pairs = started(key), started(key), np.empty((size, 2))
     labels, members = np.arange(size), np.zeros(size, np.int64)
     rest, log_rest = 1.0, 0.0
     for step in range(size):
-        pairs[step, 0], rest = next_share(one, rest, step, labels, a)
-        pairs[step, 1], log_rest = next_log_share(other, log_rest, step, members, a)
+        pairs[step, 0], rest = next_share(first, rest, step, labels, a)
+        pairs[step, 1], log_rest = next_log_share(second, log_rest, step, members, a)
     return pairs, labels, members
 
 
@@ -181,31 +181,31 @@ def test_shares_are_those_of_the_remainder_in_logarithms(a):
 
 def test_without_mass_the_last_places_are_filled_evenly():
     """Label 1 has all; 0 and 2 are named, 4 and 5 are not, and none of them has any mass."""
-    found = draw(nested(([[[0], [1], [2]]], 3)), [0.0, 1.0, 0.0, 0.0], 2)
-    assert (found[:, 0] == 1).all()
+    draws = draw(nested(([[[0], [1], [2]]], 3)), [0.0, 1.0, 0.0, 0.0], 2)
+    assert (draws[:, 0] == 1).all()
     pairs = itertools.permutations([0, 2, 3, 4], 2)
-    matches(found[:, 1:], dict.fromkeys(pairs, 1 / 12))
+    matches(draws[:, 1:], dict.fromkeys(pairs, 1 / 12))
 
 
 def test_plausibilities_below_the_smallest_number_of_a_choice_still_count():
     """After the label that has nearly all, 1e-300 and 3e-300 are as 1 and 3."""
-    found = draw(nested(([[[0], [1]]], 3)), [1e-300, 1.0, 3e-300, 0.0])
-    matches(found, {(1, 0): 0.25, (1, 2): 0.75})
+    draws = draw(nested(([[[0], [1]]], 3)), [1e-300, 1.0, 3e-300, 0.0])
+    matches(draws, {(1, 0): 0.25, (1, 2): 0.75})
 
 
 def test_closed_rankings_are_drawn_from_their_own_labels():
     rankings = nested(([[[2], [0]], [[0], [1], [2]]], 3), closed=[True, False])
-    found = draw(rankings, [0.1, 0.6, 0.3, 0.0])
-    matches(found[:, :2], {(0, 2): 0.25, (2, 0): 0.75})
-    matches(found[:, 2:], enumerated([0.1, 0.6, 0.3], range(3), (1, 1, 1)))
+    draws = draw(rankings, [0.1, 0.6, 0.3, 0.0])
+    matches(draws[:, :2], {(0, 2): 0.25, (2, 0): 0.75})
+    matches(draws[:, 2:], enumerated([0.1, 0.6, 0.3], range(3), (1, 1, 1)))
 
 
 def test_one_label_for_all_that_are_not_named_is_chosen_once():
-    found = draw(nested(([[[0], [1], [2]]], 3)), [0.1, 0.2, 0.3, 0.4], 1, 0.3)
-    matches(found, enumerated([0.1, 0.2, 0.3, 0.4], range(4), (1, 1, 1)))
+    draws = draw(nested(([[[0], [1], [2]]], 3)), [0.1, 0.2, 0.3, 0.4], 1, 0.3)
+    matches(draws, enumerated([0.1, 0.2, 0.3, 0.4], range(4), (1, 1, 1)))
     # As no label, it is never chosen, whatever is stored for it.
-    found = draw(nested(([[[0], [1], [2]]], 3)), [0.1, 0.2, 0.3, 0.4], 0)
-    matches(found, enumerated([0.1, 0.2, 0.3], range(3), (1, 1, 1)))
+    draws = draw(nested(([[[0], [1], [2]]], 3)), [0.1, 0.2, 0.3, 0.4], 0)
+    matches(draws, enumerated([0.1, 0.2, 0.3], range(3), (1, 1, 1)))
 
 
 @pytest.fixture(scope="module")
@@ -229,12 +229,12 @@ def several():
 def test_lists_have_the_shape_of_the_data(several, sharpness):
     _, rankings, theta, candidate, n_unnamed, a, keys = several
     split_keys = splits(len(theta), keys)
-    found = predicted(rankings, theta, candidate, n_unnamed, a, keys, split_keys, sharpness)
-    assert found.shape == (200, len(rankings.place))
+    result = predicted(rankings, theta, candidate, n_unnamed, a, keys, split_keys, sharpness)
+    assert result.shape == (200, len(rankings.place))
     owner = np.repeat(np.arange(4), np.diff(rankings.item_start))
     for ranking, item in enumerate(owner):
         low, high = rankings.ranking_start[ranking : ranking + 2]
-        mine, rank = found[:, low:high], rankings.rank[low:high]
+        mine, rank = result[:, low:high], rankings.rank[low:high]
         assert all(len(set(row)) == high - low for row in mine.tolist())
         assert (np.diff(mine, axis=1)[:, np.diff(rank) == 0] > 0).all()
         n_named = rankings.n_cells[item]
@@ -243,7 +243,7 @@ def test_lists_have_the_shape_of_the_data(several, sharpness):
         if rankings.closed[ranking]:
             own = set(rankings.place[low:high].tolist())
             assert all(set(row) == own for row in mine.tolist())
-    assert (found >= 5).any()
+    assert (result >= 5).any()
 
 
 def test_items_may_be_in_any_order(several):

@@ -15,8 +15,8 @@ def by_closure(rankings, n_cells, closed):
     above = ranked_above(rankings, n_cells, closed)
     sets = {frozenset(np.flatnonzero(above[cell] & above[:, cell])) for cell in range(n_cells)}
     tops = {
-        one for one in sets
-        if not any(above[cell, next(iter(one))] for cell in range(n_cells) if cell not in one)
+        labels for labels in sets
+        if not any(above[cell, next(iter(labels))] for cell in range(n_cells) if cell not in labels)
     }  # fmt: skip
     return sets, tops
 
@@ -32,28 +32,28 @@ def an_item(draw):
 @settings(max_examples=30)
 def test_groups_are_those_of_the_transitive_closure(items, closed):
     several = nested(*items, closed=closed)
-    found = groups(several)
+    result = groups(several)
     start = 0
     for number, (rankings, n_cells) in enumerate(items):
-        mine = found.of_cell[several.cell_start[number] : several.cell_start[number + 1]]
+        mine = result.of_cell[several.cell_start[number] : several.cell_start[number + 1]]
         sets, tops = by_closure(rankings, n_cells, closed)
         assert {frozenset(np.flatnonzero(mine == group)) for group in set(mine)} == sets
-        assert {frozenset(np.flatnonzero(mine == g)) for g in set(mine) if found.top[g]} == tops
+        assert {frozenset(np.flatnonzero(mine == g)) for g in set(mine) if result.top[g]} == tops
         assert sorted(set(mine)) == list(range(start, start + len(sets)))
         start += len(sets)
 
 
 def test_an_empty_ranking_says_nothing():
     assert groups(nested(([[], [[0], [1]]], 3))).top.tolist() == [True, False, False]
-    found = groups(nested(([[]], 2)))
-    assert found.of_cell.tolist() == [0, 1]
-    assert found.top.all()
+    result = groups(nested(([[]], 2)))
+    assert result.of_cell.tolist() == [0, 1]
+    assert result.top.all()
 
 
 def test_many_like_rankings_do_not_overflow():
     """An edge for each of 256 equal rankings: summed in bytes they would be none."""
-    found = groups(nested(([[[0], [1]]] * 256, 2), closed=True))
-    assert found.top.tolist() == [True, False]
+    result = groups(nested(([[[0], [1]]] * 256, 2), closed=True))
+    assert result.top.tolist() == [True, False]
 
 
 def test_rankings_within_groups_keep_what_they_say():

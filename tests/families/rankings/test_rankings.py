@@ -23,15 +23,15 @@ def of(ann, unranked="exact", **options):
 def test_rows_are_in_order_of_item_annotator_and_rank(ann):
     shuffled = ann.isel(annotation=[3, 5, 2, 0, 4, 1])
     for one in (ann, shuffled):
-        found = of(one)
-        codes = one["label_code"].to_numpy()[found.row]
+        result = of(one)
+        codes = one["label_code"].to_numpy()[result.row]
         names = one["label"].to_numpy()[codes].tolist()
         assert names[0] == "c"
         assert sorted(names[1:3]) == ["a", "b"]
         assert names[3:] == ["c", "d", "a"]
-        assert found.rankings.rank.tolist() == [1, 2, 2, 1, 1, 2]
-        assert found.rankings.ranking_start.tolist() == [0, 3, 4, 6]
-        assert found.rankings.item_start.tolist() == [0, 2, 3]  # who says nothing has no ranking
+        assert result.rankings.rank.tolist() == [1, 2, 2, 1, 1, 2]
+        assert result.rankings.ranking_start.tolist() == [0, 3, 4, 6]
+        assert result.rankings.item_start.tolist() == [0, 2, 3]  # who says nothing has no ranking
 
 
 @pytest.mark.parametrize(
@@ -44,19 +44,19 @@ def test_rows_are_in_order_of_item_annotator_and_rank(ann):
     ],
 )
 def test_what_is_there_to_be_ranked(ann, unranked, n_labels, candidate):
-    found = of(ann, unranked)
-    assert found.named.tolist() == [3, 2]
-    assert found.n_labels.tolist() == n_labels
-    assert found.candidate.tolist() == candidate
-    assert found.rankings.closed.all() == (unranked == "absent")
-    assert found.rankings.cell_start[-1] == len(n_labels)
+    result = of(ann, unranked)
+    assert result.named.tolist() == [3, 2]
+    assert result.n_labels.tolist() == n_labels
+    assert result.candidate.tolist() == candidate
+    assert result.rankings.closed.all() == (unranked == "absent")
+    assert result.rankings.cell_start[-1] == len(n_labels)
 
 
 def test_labels_that_nobody_named_may_have_a_cell_each(ann):
-    found = of(ann, lumped=False)
-    assert found.rankings.n_cells.tolist() == [6, 6]
-    assert (found.n_labels == 1).all()
-    np.testing.assert_array_equal(found.candidate[3:6], 3)
+    result = of(ann, lumped=False)
+    assert result.rankings.n_cells.tolist() == [6, 6]
+    assert (result.n_labels == 1).all()
+    np.testing.assert_array_equal(result.candidate[3:6], 3)
 
 
 def test_where_all_labels_are_named_nothing_is_left():

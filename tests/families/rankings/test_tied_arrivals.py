@@ -49,23 +49,23 @@ def test_times_are_those_of_a_block_that_came_first(rates, rest):
     free = rng.exponential(1 / np.array(rates), (400_000, len(rates)))
     first = rng.exponential(1 / rest, len(free))
     want = free[free.max(axis=1) < first]
-    state, lines, found = started(5), tangents(), np.empty((4000, len(rates)))
-    for row in found:
+    state, lines, actual = started(5), tangents(), np.empty((4000, len(rates)))
+    for row in actual:
         assert draw_block(state, np.log(rates) - np.log(rest), row, lines) == row.max()
-    found = np.exp(found) / rest
+    actual = np.exp(actual) / rest
     for k in range(len(rates)):
-        assert stats.ks_2samp(found[:, k], want[:, k]).pvalue > 1e-3
-    assert stats.ks_2samp(found.max(axis=1), want.max(axis=1)).pvalue > 1e-3
+        assert stats.ks_2samp(actual[:, k], want[:, k]).pvalue > 1e-3
+    assert stats.ks_2samp(actual.max(axis=1), want.max(axis=1)).pvalue > 1e-3
 
 
 @pytest.mark.parametrize("log_ratio", [[-2000.0, 900.0], [-2000.0, 900.0, 0.0], [-3000.0] * 3])
 def test_times_are_finite_however_far_apart_strengths_are(log_ratio):
     """The strong come at about their own rate, and the weak evenly before the rest."""
-    state, lines, found = started(7), tangents(), np.empty((4000, len(log_ratio)))
-    for row in found:
+    state, lines, result = started(7), tangents(), np.empty((4000, len(log_ratio)))
+    for row in result:
         draw_block(state, np.array(log_ratio), row, lines)
-    assert np.isfinite(found).all()
+    assert np.isfinite(result).all()
     for k in np.flatnonzero(np.array(log_ratio) > 500):
-        assert stats.kstest(np.exp(found[:, k] + log_ratio[k]), stats.expon().cdf).pvalue > 1e-3
+        assert stats.kstest(np.exp(result[:, k] + log_ratio[k]), stats.expon().cdf).pvalue > 1e-3
     if len(log_ratio) == 2:  # of Gamma(2, 1), as long as the ceiling is, an even part
-        assert stats.kstest(np.exp(found[:, 0]), stats.expon().cdf).pvalue > 1e-3
+        assert stats.kstest(np.exp(result[:, 0]), stats.expon().cdf).pvalue > 1e-3

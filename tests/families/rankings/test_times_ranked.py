@@ -57,8 +57,8 @@ def test_observed_less_expected_is_the_gradient(way, closed):
         ends = np.cumsum([len(block) for block in ranking])
         there = codes if closed else np.arange(30)
         mine = np.arange(len(codes)) if closed else codes
-        found, gradient = log_likelihood_and_gradient(u[there], mine, ends)
-        sum_value += found
+        actual, gradient = log_likelihood_and_gradient(u[there], mine, ends)
+        sum_value += actual
         sum_gradient[there] += gradient
     assert value == pytest.approx(sum_value, rel=1e-12)
     np.testing.assert_allclose(times_ranked(one, 0) - expected, sum_gradient, atol=1e-11)

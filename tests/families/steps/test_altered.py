@@ -125,10 +125,10 @@ def test_a_model_altered_after_it_was_read_is_read_again():
 @pytest.mark.parametrize("sampler", ["nutpie", "numpyro"])
 def test_a_sampler_that_is_asked_for_gets_the_whole_model(monkeypatch, sampler):
     """These take no step beside them: PyMC raises if one is chosen."""
-    asked = []
+    requested = []
     monkeypatch.setattr(
-        pm.sampling.mcmc, "_sample_external_nuts", lambda *, sampler, **_: asked.append(sampler)
+        pm.sampling.mcmc, "_sample_external_nuts", lambda *, sampler, **_: requested.append(sampler)
     )
     with MODELS["symmetric"]():
         pm.sample(nuts_sampler=sampler, cores=1, progressbar=False)
-    assert asked == [sampler]
+    assert requested == [sampler]

@@ -75,9 +75,9 @@ def test_a_regression_on_effects_by_hand_finds_the_truth(side):
         eta = mu + effect["item"][item] + effect["annotator"][who]
         pm.Normal("score", eta, pm.HalfNormal("sigma", 1.5), observed=score)
     with pytest.warns(dx.DissensusWarning, match=f"not CrossedEffectsGibbs.*{name}_effect"):
-        found = run(model, draws=500, tune=500, mode="NUMBA")["posterior"]
+        run_result = run(model, draws=500, tune=500, mode="NUMBA")["posterior"]
     for variable, truth, most in (("gamma", 1.5, 0.11), (f"sigma_{name}", 0.5, 0.09)):
-        draws = found[variable]
+        draws = run_result[variable]
         assert abs(float(draws.mean()) - truth) < 3 * float(draws.std()), variable
         assert float(draws.std()) < most, variable
 
@@ -145,11 +145,11 @@ def test_variance_components_of_simulated_grades():
     statsmodels 0.14 on these grades: mixedlm("label ~ service", groups="one", reml=True,
     vc_formula={"item": "0+C(item)", "who": "0+C(annotator)", "place": "0+C(place)"}).
     """
-    found = components(grades(), draws=300, tune=300)
+    result = components(grades(), draws=300, tune=300)
     reml = {
         "sigma_item": 0.4745, "sigma_annotator": 0.2332, "sigma": 1.0129, "sigma_place": 0.2962,
     }  # fmt: skip
     for name, value in reml.items():
-        variance = found[name] ** 2
+        variance = result[name] ** 2
         assert abs(float(variance.mean()) - value) < float(variance.std())
-    assert abs(float(found["service"].mean()) + 0.5092) < float(found["service"].std())
+    assert abs(float(result["service"].mean()) + 0.5092) < float(result["service"].std())

@@ -217,13 +217,13 @@ LIKE_FIT = {
 def test_agrees_with_the_sampler_of_fit(name, size):
     """Which is compared with NUTS, and with integration over the prior, in tests/models."""
     model, (draws, enough) = form(name), size
-    found, fit = run(model.build(), draws=draws), model.fit(draws=draws)
-    one, other = shared(found, fit), shared(fit, found)
+    result, fit = run(model.build(), draws=draws), model.fit(draws=draws)
+    first, second = shared(result, fit), shared(fit, result)
     needed = {"item_effect"} if model.step is CrossedEffectsGibbs else {"prevalence"}
-    assert needed <= set(one["posterior"].data_vars)
+    assert needed <= set(first["posterior"].data_vars)
     # Hundreds of numbers are compared. Of 10,000 draws one is 4.4 errors apart, of 700 one 4.2;
     # with other seeds (ten and six runs of each sampler) they do not differ.
-    crossed_reference.compare_fits(one, other, enough=enough, errors=4.5)
+    crossed_reference.compare_fits(first, second, enough=enough, errors=4.5)
 
 
 @pytest.mark.slow
@@ -231,12 +231,12 @@ def test_agrees_with_the_sampler_of_fit(name, size):
 def test_the_seed_makes_it_repeatable_and_chains_differ(step):
     name, variable = EACH[step]
     model = form(name).build()
-    one, two, other = (
+    first, second, other = (
         run(model, 20, tune=5, seed=seed)["posterior"][variable].to_numpy() for seed in (1, 1, 2)
     )
-    np.testing.assert_array_equal(one, two)
-    assert not np.isclose(one, other).any()
-    assert not np.isclose(one[0], one[1]).any()
+    np.testing.assert_array_equal(first, second)
+    assert not np.isclose(first, other).any()
+    assert not np.isclose(first[0], first[1]).any()
 
 
 @pytest.mark.parametrize("name", ["bernoulli, 1 pools", "rasch"])
@@ -361,6 +361,6 @@ def test_reads_the_data_from_the_model():
             pm.set_data({"label_code": np.where(code < 0, code, np.array(names)[code])})
         drawn = run(model, draws=100, tune=50)["posterior"]["prevalence"]
         shares.append(drawn.mean(("chain", "draw")))
-    one, two = (share.to_numpy() for share in shares)
-    assert abs(one[0] - one[2]) > 0.05
-    np.testing.assert_allclose(one, two[::-1], atol=0.02)
+    first, second = (share.to_numpy() for share in shares)
+    assert abs(first[0] - first[2]) > 0.05
+    np.testing.assert_allclose(first, second[::-1], atol=0.02)

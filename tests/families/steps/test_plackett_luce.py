@@ -94,20 +94,22 @@ def test_reads_the_data_from_the_model(ann):
     turned = model.rvs_to_values[model["rankings"]].eval()
     turned = turned[:, [2, 1, 0, 3]]  # a and c change places in item p
     swapped = pm.observe(model, {"rankings": turned})
-    one, other = (
+    first, second = (
         run(each, 2000)["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()
         for each in (model, swapped)
     )
-    assert abs(one[0, 0] - one[0, 2]) > 0.1
-    np.testing.assert_allclose(one[0, [0, 2]], other[0, [2, 0]], atol=0.03)
+    assert abs(first[0, 0] - first[0, 2]) > 0.1
+    np.testing.assert_allclose(first[0, [0, 2]], second[0, [2, 0]], atol=0.03)
 
 
 def test_the_seed_makes_it_repeatable_and_chains_differ(ann):
     model = plackett_luce.build(ann, concentration=None)
-    one, two, other = (run(model, 20, seed=seed)["posterior"]["log_strength"] for seed in (1, 1, 2))
-    np.testing.assert_array_equal(one, two)
-    assert not np.isclose(one, other).any()
-    assert not np.isclose(one[0], one[1]).any()
+    first, second, other = (
+        run(model, 20, seed=seed)["posterior"]["log_strength"] for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(first, second)
+    assert not np.isclose(first, other).any()
+    assert not np.isclose(first[0], first[1]).any()
 
 
 def test_the_point_it_is_given_stays_as_it_was(ann):

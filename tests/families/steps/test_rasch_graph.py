@@ -148,9 +148,11 @@ def test_agrees_with_nuts_on_models_put_together_by_hand(form):
         ),
         **changes,
     )
-    found = run(model, draws=8000)
+    run_result = run(model, draws=8000)
     nuts = by_nuts(other, draws=3000, tune=800, target_accept=0.9)
-    crossed_reference.compare_fits(found, only(nuts, found["posterior"].data_vars), enough=150)
+    crossed_reference.compare_fits(
+        run_result, only(nuts, run_result["posterior"].data_vars), enough=150
+    )
 
 
 @pytest.mark.slow

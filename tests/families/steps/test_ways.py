@@ -196,12 +196,12 @@ def written(monkeypatch, model, name, change):
 
 def wrong(model):
     """Return what a step of the library gets wrong; None if there is none, which is said."""
-    with model, warnings.catch_warnings(record=True) as said:
+    with model, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", dx.DissensusWarning)
         _, chosen = pm.sampling.mcmc.assign_step_methods(model)
         ours = OURS & set(chosen)
         if not ours:
-            assert any("would not be exact" in str(one.message) for one in said)
+            assert any("would not be exact" in str(record.message) for record in caught)
             return None
         (kind,) = ours
         step = kind(chosen[kind], rng=7)
@@ -222,14 +222,14 @@ def wrong(model):
 @pytest.mark.parametrize("name", MODELS)
 def test_a_variable_that_is_written_otherwise(name, change, monkeypatch):
     names = [rv.name for rv in MODELS[name]().free_RVs]
-    found = {}
+    result = {}
     for variable in names:
         model = written(monkeypatch, name, variable, CHANGES[change])
         if model is not None:
-            found[variable] = wrong(model)
-    assert set(found) == set(names)
-    assert {variable: z for variable, z in found.items() if z} == {}
-    taken = {variable for variable, z in found.items() if z is not None}
+            result[variable] = wrong(model)
+    assert set(result) == set(names)
+    assert {variable: z for variable, z in result.items() if z} == {}
+    taken = {variable for variable, z in result.items() if z is not None}
     if change in {"as it is", "prior's numbers in pm.Data"}:
         assert taken == set(names)
     if change in {"a little larger", "bent a little"}:  # too little for the gradient to tell

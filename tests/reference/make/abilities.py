@@ -107,11 +107,11 @@ def _truths(second: Any, known: Any) -> list[Quantity]:
     for i in range(N_ITEMS):
         at = {"item": f"i{i}", "label": 1}
         if i in set(known):
-            found = exactly(mean=TRUTH[i])
+            result = exactly(mean=TRUTH[i])
         else:
             one = np.ascontiguousarray(second[..., i])
-            found = {"mean": (float(one.mean()), float(arviz_stats.mcse(one)))}
-        out.append(Quantity("truth", at, found))
+            result = {"mean": (float(one.mean()), float(arviz_stats.mcse(one)))}
+        out.append(Quantity("truth", at, result))
     return out
 
 

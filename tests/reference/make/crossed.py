@@ -85,9 +85,9 @@ def summaries(priors: dict[str, Any], wide: float) -> dict[str, Quantity]:
         D[:, np.arange(len(m)), np.arange(len(m))] = square
         log = log_density(Y, Z, m, D, np.exp(c)) + log_prior[0][a]
         mass[a] = log.reshape(mass.shape[1:]) + log_prior[1][:, None] + log_prior[2]
-        found = effects(Y, Z, m, D, np.exp(c))
-        mean[a] = found[0].reshape(mean.shape[1:])
-        variance[a] = np.diagonal(found[1], axis1=1, axis2=2).reshape(mean.shape[1:])
+        result = effects(Y, Z, m, D, np.exp(c))
+        mean[a] = result[0].reshape(mean.shape[1:])
+        variance[a] = np.diagonal(result[1], axis1=1, axis2=2).reshape(mean.shape[1:])
     mass = np.exp(mass - special.logsumexp(mass))
     return _named(grids, mass, mean, variance, n_items, n_people)
 

@@ -38,8 +38,8 @@ def main() -> None:
         data=Truths(N).data(systems=False), hyper={"difficulty": True},
         criteria={"exact": True, "fewer_nodes_say_the_same_to_1e-6": bool(far < 1e-6)},
         quantities=[
-            Quantity(name, dict(at), exactly(**{k: float(x) for k, x in found.items()}))
-            for (name, at), (found,) in fine.items()
+            Quantity(name, dict(at), exactly(**{k: float(x) for k, x in result.items()}))
+            for (name, at), (result,) in fine.items()
         ],
     )  # fmt: skip
 

@@ -27,10 +27,12 @@ def main() -> None:
 
 def dirichlet(reliability: float, prior_count: float) -> None:
     """Shares by the Beta distribution, and by quadrature of prior times likelihood."""
-    rows = [(item, f"a{n}", label) for item, said in SAID.items() for n, label in enumerate(said)]
+    rows = [
+        (item, f"a{n}", label) for item, labels in SAID.items() for n, label in enumerate(labels)
+    ]
     quantities, apart = [], 0.0
-    for item, said in SAID.items():
-        count = [said.count(label) for label in LABELS]
+    for item, labels in SAID.items():
+        count = [labels.count(label) for label in LABELS]
 
         def log_likelihood(logs: Any, count: Any = count) -> Any:
             return reliability * sum(n * logs[:, k] for k, n in enumerate(count))
@@ -39,9 +41,9 @@ def dirichlet(reliability: float, prior_count: float) -> None:
         for k, label in enumerate(LABELS):
             own = prior_count + reliability * count[k]
             rest = sum(prior_count + reliability * n for n in count) - own
-            found = of_distribution(stats.beta(own, rest))
-            apart = max(apart, least_difference(found, summed[k]))
-            quantities.append(Quantity("plausibility", {"item": item, "label": label}, found))
+            result = of_distribution(stats.beta(own, rest))
+            apart = max(apart, least_difference(result, summed[k]))
+            quantities.append(Quantity("plausibility", {"item": item, "label": label}, result))
     write(
         "dirichlet", f"reliability {reliability:g}",
         question="What would a large panel say of each item, if each label counts "
@@ -59,15 +61,15 @@ def inverse_rank(prior_count: float, per: str) -> None:
     """Weights 1 / (rank of the block x its size) in fractions, as the source's Eq. 14 has them."""
     labels, reliability = ["ash", "bee", "cow", "dog", "elk", "fox"], 7.0
     quantities, whole = [], True
-    for item, said in RANKED.items():
+    for item, answers in RANKED.items():
         weight: dict[str, Fraction] = {}
-        for blocks in said.values():
+        for blocks in answers.values():
             for place, block in enumerate(blocks, start=1):
                 for label in block:
                     weight[label] = weight.get(label, Fraction(0)) + Fraction(1, place * len(block))
         total = sum(weight.values())
         whole &= sum(w / total for w in weight.values()) == 1
-        worth = reliability * (len(said) if per == "annotator" else 1)
+        worth = reliability * (len(answers) if per == "annotator" else 1)
         shape: dict[str | None, float] = {
             label: worth * float(w / total) + prior_count for label, w in weight.items()
         }
@@ -75,9 +77,9 @@ def inverse_rank(prior_count: float, per: str) -> None:
             shape[None] = prior_count * (len(labels) - len(weight))  # all that nobody named
         for label, own in shape.items():
             if own < sum(shape.values()):
-                found = of_distribution(stats.beta(own, sum(shape.values()) - own))
+                actual = of_distribution(stats.beta(own, sum(shape.values()) - own))
                 at = {"item": item, "candidate": label}
-                quantities.append(Quantity("plausibility", at, found))
+                quantities.append(Quantity("plausibility", at, actual))
     write(
         "inverse_rank", f"per {per}",
         question="How plausible is each label, if an item's rankings are worth so many labels?",

@@ -97,20 +97,20 @@ def completed(run: Any) -> dict[str, Any]:
     Z, m = design()
     flat = [x.reshape(-1, *x.shape[2:]) for x in (item, people, residual, rho)]
     rng = np.random.default_rng(SEED)
-    found = np.empty((len(flat[3]), len(m)))
-    for low in range(0, len(found), 2000):
+    result = np.empty((len(flat[3]), len(m)))
+    for low in range(0, len(result), 2000):
         some = [x[low : low + 2000] for x in flat]
         mean, covariance = effects(Y, Z, m, _prior(*some[:2], some[3], len(m)), some[2])
         root = np.linalg.cholesky(covariance + 1e-12 * np.eye(len(m)))
         normal = rng.normal(size=(*mean.shape, 1))
-        found[low : low + 2000] = mean + (root @ normal)[..., 0]
-    found = found.reshape(*shape, -1)
-    effect = found[..., 2 : 2 + 2 * N_ITEMS].reshape(*shape, N_ITEMS, 2)
+        result[low : low + 2000] = mean + (root @ normal)[..., 0]
+    result = result.reshape(*shape, -1)
+    effect = result[..., 2 : 2 + 2 * N_ITEMS].reshape(*shape, N_ITEMS, 2)
     return {
-        "mu": (("pool",), found[..., :2]), "sigma_item": (("pool",), item),
+        "mu": (("pool",), result[..., :2]), "sigma_item": (("pool",), item),
         "sigma_annotator": (("pool",), people), "sigma": ((), residual),
         "correlation": ((), rho), "item_effect": (("item", "pool"), effect),
-        "annotator_effect": (("annotator",), found[..., -N_PEOPLE:]),
+        "annotator_effect": (("annotator",), result[..., -N_PEOPLE:]),
     }  # fmt: skip
 
 

@@ -139,8 +139,8 @@ class _Sums:
             for name, (value, at) in named.items():
                 out.append(Quantity(name, at, _moments(nodes @ value, nodes @ value**2)))
             for j in range(N_PEOPLE):
-                found = _moments(*self.people[j, 2 * z : 2 * z + 2] / total)
-                out.append(Quantity("confusion", {"annotator": f"a{j}", **place}, found))
+                result = _moments(*self.people[j, 2 * z : 2 * z + 2] / total)
+                out.append(Quantity("confusion", {"annotator": f"a{j}", **place}, result))
         return out
 
 
@@ -158,8 +158,8 @@ def _counts(truths: Any) -> Any:
 def _of_items(truths: Any, ones: Any, weight: Any) -> list[Quantity]:
     out = []
     for k, n in enumerate((N_ITEMS - ones, ones)):
-        found = _betas(weight, 1.0 + n, 1.0 + N_ITEMS - n)
-        out.append(Quantity("prevalence", {"label": k}, found))
+        result = _betas(weight, 1.0 + n, 1.0 + N_ITEMS - n)
+        out.append(Quantity("prevalence", {"label": k}, result))
         for i in range(N_ITEMS):
             probable = exactly(mean=weight @ (truths[:, i] == k))
             out.append(Quantity("truth", {"item": f"i{i}", "label": k}, probable))

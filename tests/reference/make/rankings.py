@@ -37,9 +37,9 @@ def reference(form: str, hyper: dict[str, Any]) -> None:
     strength = hyper.get("tempering") == "strength"
     power, sharpness = (1.0, reliability) if strength else (reliability, 1.0)
     quantities, apart = [], 0.0
-    for item, said in RANKED.items():
+    for item, labels in RANKED.items():
 
-        def log_likelihood(logs: Any, said: Any = said) -> Any:
+        def log_likelihood(logs: Any, said: Any = labels) -> Any:
             each = [_log_probability(sharpness * logs, blocks) for blocks in said.values()]
             return power * sum(each)
 

@@ -15,13 +15,13 @@ PRIOR = (0.5, 0.8, 4.5, 3.0)
 
 
 def main() -> None:
-    rows = [(item, f"a{n}", y) for item, said in SCORES.items() for n, y in enumerate(said)]
+    rows = [(item, f"a{n}", y) for item, labels in SCORES.items() for n, y in enumerate(labels)]
     quantities, apart = [], 0.0
-    for item, said in SCORES.items():
-        closed, summed = by_formula(np.array(said)), by_quadrature(np.array(said))
-        for name, found in closed.items():
-            apart = max(apart, least_difference(found, summed[name]))
-            quantities.append(Quantity(name, {"item": item}, found))
+    for item, labels in SCORES.items():
+        closed, summed = by_formula(np.array(labels)), by_quadrature(np.array(labels))
+        for name, result in closed.items():
+            apart = max(apart, least_difference(result, summed[name]))
+            quantities.append(Quantity(name, {"item": item}, result))
     write(
         "normal_scores", "given prior",
         question="What is the mean score of each item, and how far do annotators spread?",

@@ -67,12 +67,12 @@ class Truths:
         every = itertools.product(range(n_labels), repeat=len(self.said))
         self.z = np.array(list(every))
 
-    def confusion(self, voices: list[str], voice: int) -> Any:
+    def confusion(self, statements: list[str], statement: int) -> Any:
         """Count responses by true label (truth, label, response)."""
         out = np.zeros((len(self.z), self.n, self.n))
-        for i, given in enumerate(voices):
-            if given[voice] != ".":
-                out[np.arange(len(self.z)), self.z[:, i], int(given[voice])] += 1
+        for i, given in enumerate(statements):
+            if given[statement] != ".":
+                out[np.arange(len(self.z)), self.z[:, i], int(given[statement])] += 1
         return out
 
     def prevalence(self, before: float) -> Any:
@@ -140,8 +140,8 @@ def symmetric(n: int) -> None:
     misses = [each.sum(axis=(1, 2)) - hit for each, hit in zip((people, *systems), hits,
                                                                strict=True)]  # fmt: skip
     own = [
-        Betas(1 + hit, 1 + miss, 1 / n if voice == 0 else 0.0)
-        for voice, (hit, miss) in enumerate(zip(hits, misses, strict=True))
+        Betas(1 + hit, 1 + miss, 1 / n if statement == 0 else 0.0)
+        for statement, (hit, miss) in enumerate(zip(hits, misses, strict=True))
     ]
     spread = [-np.log(n - 1) * miss for miss in misses]  # an error is any of the other labels
     weight = _weight([_log_beta(shape), *[one.log_integral for one in own], *spread])
@@ -152,8 +152,8 @@ def symmetric(n: int) -> None:
         quantities.append(Quantity("system_accuracy", at, system.summary(weight)))
         share = hits[s + 1] / len(truths.said)
         mean = weight @ share
-        found = exactly(mean=mean, sd=np.sqrt(weight @ (share - mean) ** 2))
-        quantities.append(Quantity("system_correct", at, found))
+        result = exactly(mean=mean, sd=np.sqrt(weight @ (share - mean) ** 2))
+        quantities.append(Quantity("system_correct", at, result))
     _finish(
         "symmetric_confusion", f"{n} labels", weight, quantities,
         question="How accurate are annotators on the whole, and systems, and what is true?",

@@ -29,9 +29,9 @@ class Quantity:
         return f"{self.variable}[{place}]" if place else self.variable
 
 
-def spelled(voices: Iterable[str], letter: str = "a") -> list[tuple[Any, ...]]:
+def spelled(statements: Iterable[str], letter: str = "a") -> list[tuple[Any, ...]]:
     """Return rows of strings, one for each item: a label each, a point where there is none."""
-    return [(f"i{i}", f"{letter}{j}", int(y)) for i, given in enumerate(voices)
+    return [(f"i{i}", f"{letter}{j}", int(y)) for i, given in enumerate(statements)
             for j, y in enumerate(given) if y != "."]  # fmt: skip
 
 

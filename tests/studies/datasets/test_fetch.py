@@ -95,8 +95,8 @@ def test_cifar10h(serve):
     ann, predictions, truth = dx.datasets.load("cifar10h")
     dx.validate(ann)
     assert (ann.attrs["kind"], ann.sizes["label"], ann.sizes["annotation"]) == ("nominal", 10, 3)
-    said = ann["label"].to_numpy()[ann["label_code"]]
-    np.testing.assert_array_equal(said, ["ship", "horse", "deer"])  # no attention check
+    labels = ann["label"].to_numpy()[ann["label_code"]]
+    np.testing.assert_array_equal(labels, ["ship", "horse", "deer"])  # no attention check
     assert predictions is None
     assert truth.sel(item=[12, 31]).values.tolist() == ["deer", "ship"]
 
@@ -104,8 +104,8 @@ def test_cifar10h(serve):
 def test_dices350(serve):
     serve("dices350", DICES)
     ann, _, truth = dx.datasets.load("dices350")
-    said = ann["label"].to_numpy()[ann["label_code"]]
-    np.testing.assert_array_equal(said, ["No", "Yes", "Unsure"])
+    labels = ann["label"].to_numpy()[ann["label_code"]]
+    np.testing.assert_array_equal(labels, ["No", "Yes", "Unsure"])
     assert truth.sel(item=[190, 173]).values.tolist() == ["Yes", "No"]
     bias = dx.datasets.load("dices350", question="Q3_bias_overall", pool="rater_gender").annotations
     assert bias["pool"].values.tolist() == ["Man", "Woman"]

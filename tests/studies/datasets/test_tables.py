@@ -20,15 +20,15 @@ def test_loads_as_described(name):
     data, described = dx.datasets.load(name), dx.datasets.describe(name)
     ann = data.annotations
     dx.validate(ann)
-    found = {
+    result = {
         "items": ann.sizes["item"],
         "annotators": ann.sizes["annotator"],
         "labels": ann.sizes["label"],
         "annotations": ann.sizes["annotation"],
     }
     if data.predictions is not None:
-        found["systems"] = data.predictions.sizes["system"]
-    assert found == described.counts
+        result["systems"] = data.predictions.sizes["system"]
+    assert result == described.counts
     assert ann.attrs["kind"] == described.kind
     assert described.address is described.sha256 is None
 
@@ -83,8 +83,8 @@ def em(ann, steps=500):
 )
 def test_maximum_likelihood_of_both_transcriptions(transcription, log_likelihood):
     data = dx.datasets.load("anaesthesia", transcription=transcription)
-    prevalence, found = em(data.annotations)
-    assert found == pytest.approx(log_likelihood, abs=6e-4)
+    prevalence, result = em(data.annotations)
+    assert result == pytest.approx(log_likelihood, abs=6e-4)
     # Dawid and Skene (1979), Table 2: .40, .42, .11, .07.
     np.testing.assert_allclose(prevalence, [0.40, 0.42, 0.11, 0.07], atol=0.005)
 
@@ -146,14 +146,14 @@ def test_lehner_truth_probabilities():
     counts = np.zeros((10, 4))
     np.add.at(counts, (data.annotations["item_code"], data.annotations["label_code"]), 1)
     joint = np.array([0.325, 0.25, 0.25, 0.175]) * 0.5**counts * (1 / 6) ** (4 - counts)
-    found = joint / joint.sum(axis=1, keepdims=True)
+    actual = joint / joint.sum(axis=1, keepdims=True)
     printed = """
         .041 .032 .860 .067   .084 .195 .584 .136   .041 .032 .860 .067   .074 .511 .057 .358
         .120 .828 .031 .021   .325 .250 .250 .175   .975 .009 .009 .006   .325 .250 .250 .175
         .657 .169 .056 .118   .657 .169 .056 .118
     """
     expected = np.array(printed.split(), dtype=float).reshape(10, 4)
-    np.testing.assert_allclose(found, expected, atol=0.00051)
+    np.testing.assert_allclose(actual, expected, atol=0.00051)
     system = data.predictions["label"].to_numpy()[data.predictions["label_code"].to_numpy().ravel()]
     assert "".join(system) == "ACCBBAACDB"  # the last column of Table 3
 
@@ -202,9 +202,9 @@ def test_figure_5_by_quadrature_and_by_the_model(system, expected):
     fit = dx.models.inverse_rank.fit(
         data.annotations, reliability=30, split_ties=False, draws=20_000, chains=2, random_seed=5
     )
-    found = dx.top_k_accuracy(fit, data.predictions, k=3).sel(system=system)
+    accuracy = dx.top_k_accuracy(fit, data.predictions, k=3).sel(system=system)
     error = np.sqrt(exact * (1 - exact) / 40_000)
-    assert float(found.mean()) == pytest.approx(exact, abs=4 * error)
+    assert float(accuracy.mean()) == pytest.approx(exact, abs=4 * error)
 
 
 def test_figure_5_in_the_whole_label_space():

@@ -18,22 +18,22 @@ def study(error, *, covered=True, kappa=0.3, half=0.1, poor=False):
 
 def test_shares_and_errors_are_those_counted_by_hand():
     cell = [study([0.1, 0.2]), study([-0.05, np.nan], covered=False, poor=True), study([0.3, 0.0])]
-    found = closeness([[cell]], [3], [50], 0.1, 0.9).sel(scope="new items", annotator=3, item=50)
-    assert found["within_share"].to_numpy().tolist() == pytest.approx([2 / 3, 1 / 3])
+    result = closeness([[cell]], [3], [50], 0.1, 0.9).sel(scope="new items", annotator=3, item=50)
+    assert result["within_share"].to_numpy().tolist() == pytest.approx([2 / 3, 1 / 3])
     # The standard deviation of Beta(3, 2): sqrt(3 * 2 / (5^2 * 6)).
-    assert found["within_share_error"][0].item() == pytest.approx(0.2)
+    assert result["within_share_error"][0].item() == pytest.approx(0.2)
     np.testing.assert_allclose(
-        found["rmse"], [np.sqrt((0.01 + 0.0025 + 0.09) / 3), np.sqrt(0.04 / 2)]
+        result["rmse"], [np.sqrt((0.01 + 0.0025 + 0.09) / 3), np.sqrt(0.04 / 2)]
     )
-    np.testing.assert_allclose(found["bias"], [0.35 / 3, 0.1])
+    np.testing.assert_allclose(result["bias"], [0.35 / 3, 0.1])
     np.testing.assert_allclose(
-        found["bias_error"], [np.std([0.1, -0.05, 0.3], ddof=1) / np.sqrt(3), 0.1]
+        result["bias_error"], [np.std([0.1, -0.05, 0.3], ddof=1) / np.sqrt(3), 0.1]
     )
-    assert found["undefined_share"].to_numpy().tolist() == pytest.approx([0, 1 / 3])
-    assert found["coverage"].item() == pytest.approx(2 / 3)
-    assert found["poor_share"].item() == pytest.approx(1 / 3)
-    assert found["half_width"].item() == pytest.approx(0.1)
-    assert found["half_width_error"].item() == pytest.approx(0.0)
+    assert result["undefined_share"].to_numpy().tolist() == pytest.approx([0, 1 / 3])
+    assert result["coverage"].item() == pytest.approx(2 / 3)
+    assert result["poor_share"].item() == pytest.approx(1 / 3)
+    assert result["half_width"].item() == pytest.approx(0.1)
+    assert result["half_width_error"].item() == pytest.approx(0.0)
 
 
 @pytest.mark.long
@@ -51,9 +51,9 @@ def test_the_error_of_a_root_mean_square_is_that_of_repeated_plans():
 
 def test_what_nobody_estimated_has_no_error():
     cell = [study([0.1, np.nan])] * 2
-    found = closeness([[cell]], [3], [50], 0.1, 0.9).sel(estimator="lehner")
-    assert (found["within_share"] == 0).all()
-    assert np.isnan(found[["rmse", "bias", "bias_error", "items_enough"]].to_array()).all()
+    result = closeness([[cell]], [3], [50], 0.1, 0.9).sel(estimator="lehner")
+    assert (result["within_share"] == 0).all()
+    assert np.isnan(result[["rmse", "bias", "bias_error", "items_enough"]].to_array()).all()
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_items_enough_are_interpolated_in_their_root(shares, assurance, expected
 
 def test_every_number_of_annotators_has_its_own():
     near, far = [study(0.01)] * 4, [study(0.5)] * 4
-    found = closeness([[far, far], [far, near]], [2, 5], [25, 100], 0.1, 0.9)
-    new = found["items_enough"].sel(scope="new items", estimator="symmetric_confusion")
+    result = closeness([[far, far], [far, near]], [2, 5], [25, 100], 0.1, 0.9)
+    new = result["items_enough"].sel(scope="new items", estimator="symmetric_confusion")
     # From 0 to 1 between the roots 5 and 10: .9 at 9.5.
     np.testing.assert_equal(new.to_numpy(), [np.nan, np.ceil(9.5**2)])
 

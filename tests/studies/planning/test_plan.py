@@ -15,12 +15,12 @@ def pilot():
 
 @pytest.mark.long
 def test_more_annotators_settle_more_and_more_items_narrow_the_interval(pilot):
-    found = dx.plan(pilot, annotators=(1, 4, 16, 64), items=(100, 1600), random_seed=1)
-    assert (found["certainty"].diff("annotator") > 0).all()
+    result = dx.plan(pilot, annotators=(1, 4, 16, 64), items=(100, 1600), random_seed=1)
+    assert (result["certainty"].diff("annotator") > 0).all()
     # Of one label an item it cannot be told how items differ, however many there are.
-    found = found.sel(annotator=[4, 16, 64])
-    assert (found["shortfall"].diff("annotator") < 0).all()
-    ratio = found["half_width"].sel(item=100) / found["half_width"].sel(item=1600)
+    result = result.sel(annotator=[4, 16, 64])
+    assert (result["shortfall"].diff("annotator") < 0).all()
+    ratio = result["half_width"].sel(item=100) / result["half_width"].sel(item=1600)
     # What systems know beyond the labels no number of items tells, but labels settle it.
     assert ratio.sel(annotator=4) < 3 < ratio.sel(annotator=64)
     fixed = dx.plan(pilot, annotators=(4, 64), items=(100, 1600), random_seed=1, prior_count=1)
@@ -31,11 +31,11 @@ def test_more_annotators_settle_more_and_more_items_narrow_the_interval(pilot):
 @pytest.mark.long
 def test_half_width_approaches_that_of_a_binomial(pilot):
     # With the truth settled, a Bayesian bootstrap interval is that of a mean of n coin flips.
-    found = dx.plan(
+    actual = dx.plan(
         pilot, annotators=(2000,), items=(400,), accuracy=0.8, prob=0.9, random_seed=2, draws=2000
     )
     expected = 1.6449 * np.sqrt(0.8 * 0.2 / 400)
-    np.testing.assert_allclose(found["half_width"].item(), expected, rtol=0.15)
+    np.testing.assert_allclose(actual["half_width"].item(), expected, rtol=0.15)
 
 
 @pytest.mark.long
@@ -59,8 +59,8 @@ def test_plans_leave_open_what_the_system_knows(pilot, monkeypatch, insight):
 
 
 def test_same_seed_same_plan(pilot):
-    one, two = (dx.plan(pilot, annotators=(2,), items=(50,), random_seed=3) for _ in range(2))
-    assert one.identical(two)
+    first, second = (dx.plan(pilot, annotators=(2,), items=(50,), random_seed=3) for _ in range(2))
+    assert first.identical(second)
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_what_no_plan_takes_is_refused_by_name(pilot, more):
 def test_a_pilot_that_says_little_is_called_so(n_items, n_annotators, settings, words, recwarn):
     few = dx.simulate.study(n_items, n_annotators, 3, kind="nominal", random_seed=1).annotations
     dx.plan(few, annotators=(2,), items=(20,), draws=20, random_seed=1, **settings)
-    said = [str(one.message) for one in recwarn if one.category is dx.DesignWarning]
-    assert len(said) == (words is not None)
-    assert all(words in text for text in said)
+    message = [str(record.message) for record in recwarn if record.category is dx.DesignWarning]
+    assert len(message) == (words is not None)
+    assert all(words in text for text in message)
 
 
 def test_a_pilot_with_one_item_labelled_twice_says_as_little():

@@ -22,8 +22,8 @@ def found():
 def test_annotators_are_as_accurate_as_the_source_says():
     # Lehner (2015), Eq. 2, by hand: with N = 4 and disagreement 40 / 60 (Table 2) annotators are
     # right half of the time, and kappa = 1 - (2/3) / (3/4) = 1/9, printed as .11.
-    found = dx.plan_accuracy(kappa=1 / 9, n_labels=4, **SMALL)
-    assert found.attrs["annotator_accuracy"] == 0.5
+    plan = dx.plan_accuracy(kappa=1 / 9, n_labels=4, **SMALL)
+    assert plan.attrs["annotator_accuracy"] == 0.5
 
 
 @pytest.mark.long
@@ -38,15 +38,15 @@ def test_more_items_and_more_annotators_tell_more(found):
 @pytest.mark.long
 def test_with_many_items_the_interval_is_that_of_coin_flips():
     # Five annotators of .98 all but show the truth: half the interval of a share of 400 flips.
-    found = dx.plan_accuracy(
+    plan = dx.plan_accuracy(
         annotators=(5,), items=(400,), kappa=0.95, n_labels=4, accuracy=0.8, studies=8, prob=0.9,
         **QUICK,
     )  # fmt: skip
-    new = found.sel(scope="new items")
+    new = plan.sel(scope="new items")
     expected = 1.6449 * np.sqrt(0.8 * 0.2 / 400)
     np.testing.assert_allclose(new["half_width"].item(), expected, rtol=0.1)
     # And the share of these very items is known nearly exactly.
-    assert found["rmse"].sel(scope="these items", estimator="symmetric_confusion").item() < 0.01
+    assert plan["rmse"].sel(scope="these items", estimator="symmetric_confusion").item() < 0.01
 
 
 @pytest.mark.long
@@ -91,12 +91,12 @@ def test_violations_are_the_sources_and_the_extended_model_is_fitted(monkeypatch
         return real(annotations, **options)
 
     monkeypatch.setattr(dx.models.symmetric_confusion, "fit", noted)
-    found = dx.plan_accuracy(kappa=0.5, n_labels=5, violated=True,
+    plan = dx.plan_accuracy(kappa=0.5, n_labels=5, violated=True,
                              **{**SMALL, "studies": 2, "items": (150,)})  # fmt: skip
     wanted = {"accuracy": "annotator", "errors": "graded", "difficulty": True}
     assert all(wanted.items() <= options.items() for options in seen)
-    assert "agree with kappa" in found.attrs["in_words"]
-    assert found["observed_kappa"].item() > 0.5  # near errors and easy items make them coincide
+    assert "agree with kappa" in plan.attrs["in_words"]
+    assert plan["observed_kappa"].item() > 0.5  # near errors and easy items make them coincide
 
 
 @pytest.mark.parametrize("kappa", [0.01, 0.3, 0.99, 1.0])
@@ -117,23 +117,23 @@ def test_unequal_annotators_are_right_so_often_on_average(kappa, k):
 @pytest.mark.long
 def test_two_labels_can_be_planned_with_and_without_violations():
     for violated in (False, True):
-        found = dx.plan_accuracy(
+        plan = dx.plan_accuracy(
             kappa=0.6, n_labels=2, violated=violated, draws=1000, **{**SMALL, "items": (80,)}
         )
-        assert np.isfinite(found["rmse"]).all()
+        assert np.isfinite(plan["rmse"]).all()
 
 
 @pytest.mark.long
 def test_a_pilot_tells_kappa_and_labels_and_how_well_it_knows():
     study = dx.simulate.confusion_study(60, 4, 5, ipc=0.7, random_seed=3)
-    found = dx.plan_accuracy(study.annotations, **SMALL)
-    assert found.attrs["kappa"] == pytest.approx(float(dx.bennett_s(study.annotations)))
-    assert found.attrs["n_labels"] == 5
-    low, high = found.attrs["kappa_interval"]
-    assert low < found.attrs["kappa"] < high
-    assert "is itself known only to be between" in found.attrs["in_words"]
-    given = dx.plan_accuracy(kappa=found.attrs["kappa"], n_labels=5, **SMALL)
-    xr.testing.assert_equal(found, given)
+    plan = dx.plan_accuracy(study.annotations, **SMALL)
+    assert plan.attrs["kappa"] == pytest.approx(float(dx.bennett_s(study.annotations)))
+    assert plan.attrs["n_labels"] == 5
+    low, high = plan.attrs["kappa_interval"]
+    assert low < plan.attrs["kappa"] < high
+    assert "is itself known only to be between" in plan.attrs["in_words"]
+    given = dx.plan_accuracy(kappa=plan.attrs["kappa"], n_labels=5, **SMALL)
+    xr.testing.assert_equal(plan, given)
 
 
 @pytest.mark.long
@@ -149,19 +149,19 @@ def test_same_seed_same_plan_whatever_else_is_tried():
 @pytest.mark.long
 def test_studies_without_an_estimate_are_counted_and_not_as_near():
     # Two annotators who all but guess, twelve items: agreement is often below that of guesses.
-    found = dx.plan_accuracy(
+    plan = dx.plan_accuracy(
         annotators=(2,), items=(12,), kappa=0.02, n_labels=4, studies=8, **QUICK
     )
-    algebra = found.sel(estimator="lehner", scope="new items")
+    algebra = plan.sel(estimator="lehner", scope="new items")
     assert 0 < algebra["undefined_share"].item() < 1
     assert algebra["within_share"].item() <= 1 - algebra["undefined_share"].item()
-    assert found["undefined_share"].sel(estimator="symmetric_confusion").max() == 0
+    assert plan["undefined_share"].sel(estimator="symmetric_confusion").max() == 0
 
 
 def test_chains_that_are_too_short_are_run_again_and_said():
     with pytest.warns(dx.ConvergenceWarning, match=r"^In \d+ of 3 simulated studies the chains"):
-        found = dx.plan_accuracy(kappa=0.2, n_labels=4, draws=4, **SMALL)
-    assert found["poor_share"].item() > 0
+        plan = dx.plan_accuracy(kappa=0.2, n_labels=4, draws=4, **SMALL)
+    assert plan["poor_share"].item() > 0
 
 
 @pytest.mark.parametrize(

@@ -124,8 +124,8 @@ def test_lengths_that_lie_between_sizes_are_linear_in_their_squares():
     """By hand: squares 8, 5, 2 of n = 10, 20, 40; 3.5 is halfway between 1/20 and 1/40."""
     alone = np.sqrt([[8.0, 5.0, 2.0]])
     told = np.sqrt([[6.5, 3.5, 2.0]])
-    found = _as_narrow(told, alone, np.array([10, 20, 40]))[0]
-    assert found == pytest.approx([1 / 0.075, 1 / 0.0375, 40.0])
+    result = _as_narrow(told, alone, np.array([10, 20, 40]))[0]
+    assert result == pytest.approx([1 / 0.075, 1 / 0.0375, 40.0])
     # Beyond the sizes: 11 is as far from 8 as 5 is; all items are 40.
     beyond = _as_narrow(np.sqrt([[11.0, 5.0, 1.0]]), alone, np.array([10, 20, 40]))[0]
     assert beyond == pytest.approx([1 / 0.15, 20.0, 40.0])
@@ -135,10 +135,10 @@ def test_others_get_values_of_labelled_items():
     """The weights of a Polya urn: sums are exact, and each item's share is Beta-binomial."""
     weights = _filled(np.arange(4), 24, (2, 4000), np.random.default_rng(1))
     assert (weights.sum("item") == 24).all()
-    found = (weights - 1).to_numpy().reshape(-1, 4)
+    result = (weights - 1).to_numpy().reshape(-1, 4)
     law = stats.betabinom(20, 1, 3)
-    assert found.mean(axis=0) == pytest.approx(np.full(4, law.mean()), rel=0.03)
-    assert found.var(axis=0) == pytest.approx(np.full(4, law.var()), rel=0.06)
+    assert result.mean(axis=0) == pytest.approx(np.full(4, law.mean()), rel=0.03)
+    assert result.var(axis=0) == pytest.approx(np.full(4, law.var()), rel=0.06)
 
 
 def test_simulated_labels_have_the_panels_shares():
@@ -171,14 +171,14 @@ def test_pilots_of_other_kinds_are_refused():
     fit = xr.DataTree()
     with pytest.raises(dx.PredictionError, match="predictions: expected one number from each"):
         planned(numbers, pred)
-    for pilot, found in ((fit, "DataTree"), (xr.Dataset(), "Dataset")):
-        with pytest.raises(dx.AnnotationError, match=f"pilot: expected labels .*found {found}"):
+    for pilot, result in ((fit, "DataTree"), (xr.Dataset(), "Dataset")):
+        with pytest.raises(dx.AnnotationError, match=f"pilot: expected labels .*found {result}"):
             planned(pilot, pred)
-    said = dx.predictions({"item": [0], "system": ["s"], "label": [0.5]})
+    labels = dx.predictions({"item": [0], "system": ["s"], "label": [0.5]})
     with pytest.raises(
         dx.AnnotationError, match=r"pilot: expected scores \(continuous or ordinal\).*found nominal"
     ):
-        planned(ann, said)
+        planned(ann, labels)
     few = pred.isel(item=slice(50, None))
     with pytest.raises(
         dx.PredictionError, match="for all items of the pilot; found none for 50 of"

@@ -26,13 +26,13 @@ def known(family="gaussian", **changed):
 
 
 def test_annotators_of_a_known_icc_are_those_of_spearman_and_brown():
-    found = dx.plan_reliability(known(), (1, 4, 5, 6), target=0.8, **ONLY_ANNOTATORS)
+    plan = dx.plan_reliability(known(), (1, 4, 5, 6), target=0.8, **ONLY_ANNOTATORS)
     # By hand: 4 / 2.25 / (3 / 2.25 + 1) = 16 / 21, 5 / (4 + 2.25) = .8, 6 / (5 + 2.25) = 24 / 29.
-    values = found["reliability"].squeeze().to_numpy()
+    values = plan["reliability"].squeeze().to_numpy()
     np.testing.assert_allclose(values, [1 / 2.25, 16 / 21, 0.8, 24 / 29])
-    assert found["probability_reached"].to_numpy().tolist() == [0, 0, 1, 1]
-    assert found["annotators_enough"].item() == 5
-    assert found["annotators_needed"].item() == 5
+    assert plan["probability_reached"].to_numpy().tolist() == [0, 0, 1, 1]
+    assert plan["annotators_enough"].item() == 5
+    assert plan["annotators_needed"].item() == 5
 
 
 @pytest.mark.unit(0, long=4)
@@ -40,30 +40,30 @@ def test_annotators_of_a_known_icc_are_those_of_spearman_and_brown():
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
 def test_enough_is_the_first_number_that_is_sure_enough(family, assurance):
     pilot = made.crossed_effects(family, draws=100)
-    found = dx.plan_reliability(pilot, (1, 2, 9), target=0.75, assurance=assurance,
+    plan = dx.plan_reliability(pilot, (1, 2, 9), target=0.75, assurance=assurance,
                                 **ONLY_ANNOTATORS)  # fmt: skip
     one = dx.icc(pilot, scale="observed")
     sure = [k for k in range(1, 400) if (dx.spearman_brown(one, k) >= 0.75).mean() >= assurance]
-    assert found["annotators_enough"].item() == sure[0]
+    assert plan["annotators_enough"].item() == sure[0]
     for k in (1, 2, 9):
         expected = (dx.spearman_brown(one, k) >= 0.75).mean().item()
-        assert found["probability_reached"].sel(annotator=k).item() == expected
+        assert plan["probability_reached"].sel(annotator=k).item() == expected
 
 
 def test_an_icc_of_nothing_takes_more_annotators_than_there_are():
-    found = dx.plan_reliability(known(sigma_item=0.0), (5,), **ONLY_ANNOTATORS)
-    assert found["annotators_enough"].item() == np.inf
-    assert found["probability_reached"].item() == 0
+    plan = dx.plan_reliability(known(sigma_item=0.0), (5,), **ONLY_ANNOTATORS)
+    assert plan["annotators_enough"].item() == np.inf
+    assert plan["probability_reached"].item() == 0
 
 
 def test_probabilities_rise_with_annotators_and_are_probabilities():
     pilot = made.cross_replication("gaussian", draws=200)
-    found = dx.plan_reliability(pilot, (1, 2, 4, 8, 100), **ONLY_ANNOTATORS)
-    chance = found["probability_reached"]
+    plan = dx.plan_reliability(pilot, (1, 2, 4, 8, 100), **ONLY_ANNOTATORS)
+    chance = plan["probability_reached"]
     assert chance.dims == ("annotator", "pool")
     assert (chance.diff("annotator") >= 0).all()
     assert ((chance >= 0) & (chance <= 1)).all()
-    assert found["reliability"].dims[:2] == ("chain", "draw")
+    assert plan["reliability"].dims[:2] == ("chain", "draw")
 
 
 @pytest.mark.long
@@ -73,11 +73,11 @@ def test_width_of_a_balanced_study_of_numbers_is_that_of_theory():
     # Statistical Review 54, after Fisher.
     r, k, n = 0.5, 4, 400
     variance = 2 * (1 - r) ** 2 * (1 + (k - 1) * r) ** 2 / (k * (k - 1) * (n - 1))
-    found = dx.plan_reliability(
+    plan = dx.plan_reliability(
         known(sigma_annotator=None), (k,), (n,), studies=8, prob=0.9, width=0.5, **QUICK
     )
     expected = stats.norm.ppf(0.95) * np.sqrt(variance)
-    np.testing.assert_allclose(found["half_width"].item(), expected, rtol=0.1)
+    np.testing.assert_allclose(plan["half_width"].item(), expected, rtol=0.1)
 
 
 @pytest.mark.long
@@ -89,9 +89,9 @@ def test_width_of_normalised_xcc_without_noise_is_that_of_a_correlation():
         "gaussian", names=["a", "b"], correlation=[[1, rho], [rho, 1]], mu=0.0, sigma_item=1.0,
         sigma=0.05,
     )  # fmt: skip
-    found = dx.plan_reliability(pilot, (2,), (n,), studies=8, prob=0.9, width=0.5, **QUICK)
+    plan = dx.plan_reliability(pilot, (2,), (n,), studies=8, prob=0.9, width=0.5, **QUICK)
     expected = stats.norm.ppf(0.95) * (1 - rho**2) / np.sqrt(n - 1)
-    of_pair = found["xcc_half_width"].sel(pool="a", pool_="b").item()
+    of_pair = plan["xcc_half_width"].sel(pool="a", pool_="b").item()
     np.testing.assert_allclose(of_pair, expected, rtol=0.12)
 
 
@@ -101,7 +101,7 @@ def test_width_of_normalised_xcc_without_noise_is_that_of_a_correlation():
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
 def test_width_is_that_of_studies_simulated_and_fitted_one_by_one(family):
     pilot, n, k, panel = known(family), 80, 3, 10
-    found = dx.plan_reliability(pilot, (k,), (n,), studies=12, panel=panel, prob=0.9, **QUICK)
+    plan = dx.plan_reliability(pilot, (k,), (n,), studies=12, panel=panel, prob=0.9, **QUICK)
     truth = {"sigma_item": 1.0, "sigma_annotator": 0.5}
     truth |= {"cutpoint": [-1.0, 0.0, 1.0]} if family == "ordinal" else {}
     lengths = []
@@ -116,7 +116,7 @@ def test_width_is_that_of_studies_simulated_and_fitted_one_by_one(family):
         low, high = dx.icc(fit, scale="observed").quantile([0.05, 0.95]).to_numpy()
         lengths.append(high - low)
     # Means of 12 and of 5 lengths that scatter by a fifth: a tenth of them is one standard error.
-    np.testing.assert_allclose(found["half_width"].item(), np.mean(lengths) / 2, rtol=0.25)
+    np.testing.assert_allclose(plan["half_width"].item(), np.mean(lengths) / 2, rtol=0.25)
 
 
 @pytest.mark.long
@@ -139,12 +139,12 @@ def test_more_items_and_more_annotators_in_all_narrow_the_interval():
 
 @pytest.mark.long
 def test_items_enough_are_the_first_that_are_sure_enough():
-    found = dx.plan_reliability(
+    plan = dx.plan_reliability(
         known(sigma_annotator=None), (4,), (30, 400, 800), studies=5, draws=100, width=0.15, **QUICK
     )
     # Half the width: theory (above) has .15 at 30 items, .04 at 400.
-    assert found["probability_narrow"].to_numpy().tolist() == [[0, 1, 1]]
-    assert found["items_enough"].to_numpy().tolist() == [400]
+    assert plan["probability_narrow"].to_numpy().tolist() == [[0, 1, 1]]
+    assert plan["items_enough"].to_numpy().tolist() == [400]
     none = dx.plan_reliability(
         known(), (2,), (20,), panel=5, studies=3, draws=50, width=0.01, **QUICK
     )
@@ -156,17 +156,17 @@ def test_several_pools_have_intervals_of_their_own_and_of_each_pair():
     study = dx.simulate.replication_study(
         40, (6, 8, 5), 4, pools=("new", "old", "experts"), random_seed=2
     )
-    found = dx.plan_reliability(study.annotations, (2, 4), (30,), studies=2, draws=60, **QUICK)
-    assert found["half_width"].dims == ("annotator", "item", "pool")
-    assert found["xcc_half_width"].dims == ("annotator", "item", "pool", "pool_")
-    assert found["pool"].to_numpy().tolist() == study.annotations["pool"].to_numpy().tolist()
+    plan = dx.plan_reliability(study.annotations, (2, 4), (30,), studies=2, draws=60, **QUICK)
+    assert plan["half_width"].dims == ("annotator", "item", "pool")
+    assert plan["xcc_half_width"].dims == ("annotator", "item", "pool", "pool_")
+    assert plan["pool"].to_numpy().tolist() == study.annotations["pool"].to_numpy().tolist()
     same = np.eye(3, dtype=bool)
-    width = found["xcc_half_width"].to_numpy()[0, 0]
+    width = plan["xcc_half_width"].to_numpy()[0, 0]
     assert np.isnan(width[same]).all()
     assert (width[~same] > 0).all()
     np.testing.assert_array_equal(width, width.T)
-    assert found["n_labels"].to_numpy().tolist() == [[180], [360]]
-    assert found.attrs["pilot_annotators"] == [6, 8, 5]
+    assert plan["n_labels"].to_numpy().tolist() == [[180], [360]]
+    assert plan.attrs["pilot_annotators"] == [6, 8, 5]
 
 
 @pytest.mark.long
@@ -176,17 +176,17 @@ def test_several_pools_have_intervals_of_their_own_and_of_each_pair():
 def test_annotations_are_fitted_by_the_family_of_their_kind(family, kind):
     ann = dx.simulate.replication_study(12, 5, 3, family=family, random_seed=3).annotations
     assert kind is None or ann.attrs["kind"] == kind
-    found = dx.plan(ann, (3,), target=0.6, **FEW_STUDIES)
-    assert found.attrs["family"] == family
-    assert found["icc"].dims == ("chain", "draw")
+    plan = dx.plan(ann, (3,), target=0.6, **FEW_STUDIES)
+    assert plan.attrs["family"] == family
+    assert plan["icc"].dims == ("chain", "draw")
 
 
 @pytest.mark.long
 def test_the_icc_is_that_of_the_pilot_fitted_with_the_seed():
     ann = dx.simulate.replication_study(12, 5, 3, random_seed=3).annotations
-    found = dx.plan(ann, (3,), **FEW_STUDIES)
+    plan = dx.plan(ann, (3,), **FEW_STUDIES)
     fit = dx.models.crossed_effects.fit(ann, random_seed=1, progressbar=False, keep_effects=False)
-    xr.testing.assert_equal(found["icc"], dx.icc(fit, scale="observed"))
+    xr.testing.assert_equal(plan["icc"], dx.icc(fit, scale="observed"))
 
 
 def test_the_scale_is_a_choice():
@@ -202,8 +202,8 @@ def test_the_scale_is_a_choice():
 def test_annotators_without_names_stay_nobody_in_particular():
     ann = dx.simulate.replication_study(40, 30, 3, random_seed=4).annotations
     fit = dx.models.crossed_effects.fit(ann, anonymous=True, random_seed=1, progressbar=False)
-    found = dx.plan_reliability(fit, (3,), (40,), studies=2, draws=50, **QUICK)
-    assert 0 < found["half_width"].item() < 0.5
+    plan = dx.plan_reliability(fit, (3,), (40,), studies=2, draws=50, **QUICK)
+    assert 0 < plan["half_width"].item() < 0.5
     with pytest.raises(dx.ArgumentError, match=r"^panel: expected none"):
         dx.plan_reliability(fit, (3,), (40,), panel=5, **QUICK)
 
@@ -215,24 +215,24 @@ def test_ordered_labels_keep_their_numbers_in_new_studies():
     far = pilot.copy()
     constants = far["constant_data"].to_dataset()
     far["constant_data"] = constants.assign(label_value=constants["label_value"] ** 6)
-    one, other = (
+    first, second = (
         dx.plan_reliability(fit, (4,), (300,), panel=9, studies=2, draws=100, width=0.9, **QUICK)
         for fit in (pilot, far)
     )
-    assert abs(one["icc"].item() - other["icc"].item()) > 0.05
-    assert one["half_width"].item() != other["half_width"].item()
+    assert abs(first["icc"].item() - second["icc"].item()) > 0.05
+    assert first["half_width"].item() != second["half_width"].item()
 
 
 def test_same_seed_same_plan():
-    one, two = (
+    first, second = (
         dx.plan_reliability(known(), (2,), (30,), panel=6, studies=3, draws=50, **QUICK)
         for _ in range(2)
     )
-    assert one.identical(two)
+    assert first.identical(second)
     other = dx.plan_reliability(
         known(), (2,), (30,), panel=6, studies=3, draws=50, random_seed=2, progressbar=False
     )
-    assert other["half_width"].item() != one["half_width"].item()
+    assert other["half_width"].item() != first["half_width"].item()
 
 
 def test_plan_leads_to_it():

@@ -18,9 +18,9 @@ def study(errors, n_pilot=60, noise=5.0, seed=3):
     """Return a pilot of three scores an item, and numbers of systems with such errors."""
     rng = np.random.default_rng(seed)
     mean = rng.normal(50, 10, N)
-    said = mean + rng.normal(size=(len(errors), N)) * np.array(errors)[:, None]
+    labels = mean + rng.normal(size=(len(errors), N)) * np.array(errors)[:, None]
     pred = dx.predictions({
-        "item": np.tile(np.arange(N), len(errors)), "label": said.ravel(),
+        "item": np.tile(np.arange(N), len(errors)), "label": labels.ravel(),
         "system": np.repeat([f"s{k}" for k in range(len(errors))], N),
     })  # fmt: skip
     scores = rng.normal(mean[:n_pilot, None], noise, (n_pilot, 3))

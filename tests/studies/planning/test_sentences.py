@@ -32,12 +32,12 @@ def found():
 
 
 def test_annotators_are_counted_with_their_probability(found):
-    said = sentences(found)
-    assert said[1] == (
+    text = sentences(found)
+    assert text[1] == (
         "With 9 annotators an item the mean label reaches .75 with probability .75; "
         "with one fewer .50."
     )
-    assert said[0].startswith("One label has a reliability (ICC) of .29, ")
+    assert text[0].startswith("One label has a reliability (ICC) of .29, ")
 
 
 def test_the_cheapest_study_that_will_do_is_named(found):
@@ -159,15 +159,15 @@ def test_the_source_is_named_only_for_what_it_speaks_of(attrs):
 
 
 def test_the_sources_other_case_and_what_was_not_tried():
-    said = closeness_sentences(closeness_plan(kappa=0.52))
-    assert said[3].startswith("Lehner (2015) advises 100 items for a kappa of about .55")
+    text = closeness_sentences(closeness_plan(kappa=0.52))
+    assert text[3].startswith("Lehner (2015) advises 100 items for a kappa of about .55")
     untried = closeness_sentences(closeness_plan().assign_coords(item=[100, 400]))
     assert untried[3].endswith("5 labels and 3 annotators.")
 
 
 def test_violations_and_a_pilot_are_told():
-    said = closeness_sentences(closeness_plan(violated=1, kappa_interval=[0.18, 0.41]))
-    assert said[0].endswith("(each up to .1 more or less), and agree with kappa .35.")
-    assert "the system's accuracy, .90 before difficulty, in 90% of studies" in said[1]
-    assert not any("violated=True" in one for one in said)
-    assert "known only to be between .18 and .41 (90% interval)" in said[-2]
+    text = closeness_sentences(closeness_plan(violated=1, kappa_interval=[0.18, 0.41]))
+    assert text[0].endswith("(each up to .1 more or less), and agree with kappa .35.")
+    assert "the system's accuracy, .90 before difficulty, in 90% of studies" in text[1]
+    assert not any("violated=True" in one for one in text)
+    assert "known only to be between .18 and .41 (90% interval)" in text[-2]

@@ -85,10 +85,10 @@ def test_intervals_for_new_items_cover_the_population(matched):
 def test_a_system_that_sees_more_than_four_annotators_is_underrated(matched):
     """Documented in `study`: where annotations leave doubt, a right answer gets partial credit."""
     study, theta = matched
-    found = float(dx.top_k_accuracy(theta, study.predictions).mean())
+    value = float(dx.top_k_accuracy(theta, study.predictions).mean())
     true = float(study.truth["top_1_accuracy"].sel(scope="these items")[0])
     assert true == pytest.approx(0.95, abs=0.02)
-    assert found < true - 0.15
+    assert value < true - 0.15
 
 
 def test_many_annotators_leave_the_truth():
@@ -97,6 +97,6 @@ def test_many_annotators_leave_the_truth():
     theta = fit["posterior"]["plausibility"]
     error = abs(theta.mean(("chain", "draw")) - study.truth["plausibility"])
     assert float(error.max()) < 0.13  # 4.5 standard deviations of a share of 400 x .8
-    found = dx.top_k_accuracy(theta, study.predictions).mean(("chain", "draw"))
+    accuracy = dx.top_k_accuracy(theta, study.predictions).mean(("chain", "draw"))
     true = study.truth["top_1_accuracy"].sel(scope="these items")
-    np.testing.assert_allclose(found, true, atol=0.035)
+    np.testing.assert_allclose(accuracy, true, atol=0.035)

@@ -24,19 +24,19 @@ def violated():
 def coded(study):
     """Codes: (item, annotator), -1 for no label, (item, system), true labels and apparent ones."""
     ann, pred, truth = study
-    said = np.full((ann.sizes["item"], truth.sizes["annotator"]), -1)
+    given = np.full((ann.sizes["item"], truth.sizes["annotator"]), -1)
     row = np.searchsorted(truth["item"], ann["item"].values)[ann["item_code"].values]
-    said[row, ann["annotator"].values[ann["annotator_code"].values] - 1] = ann["label_code"].values
+    given[row, ann["annotator"].values[ann["annotator_code"].values] - 1] = ann["label_code"].values
     labels = truth["label"].values
     answers = np.searchsorted(labels, pred["label"].values[pred["label_code"].values[..., 0]])
     both = (np.searchsorted(labels, truth[f"{one}_label"].values) for one in ("truth", "apparent"))
-    return said, answers, *both
+    return given, answers, *both
 
 
-def near(found, want, n):
+def near(actual, want, n):
     """Within 4.5 standard errors of a share."""
     want = np.asarray(want)
-    return (np.abs(found - want) <= 4.5 * np.sqrt(want * (1 - want) / n) + 1e-12).all()
+    return (np.abs(actual - want) <= 4.5 * np.sqrt(want * (1 - want) / n) + 1e-12).all()
 
 
 @pytest.mark.parametrize("name", ["violated", "mistaken"])
@@ -47,9 +47,9 @@ def test_labels_and_answers_follow_the_confusion_matrices(name, request):
     group = truth["item_group"].values
     matrices = np.concatenate([truth["confusion"], truth["system_confusion"]])
     np.testing.assert_allclose(matrices.sum(axis=-1), 1)
-    for voice, matrix in zip([*said.T, *answers.T], matrices, strict=True):
+    for statement, matrix in zip([*said.T, *answers.T], matrices, strict=True):
         for (g, place), z in itertools.product(enumerate(truth["group"].values), range(n)):
-            here = voice[(group == place) & (true == z) & (voice >= 0)]
+            here = statement[(group == place) & (true == z) & (statement >= 0)]
             assert near(np.bincount(here, minlength=n) / len(here), matrix[g, z], len(here))
 
 
@@ -120,13 +120,13 @@ def test_average_kappa_is_that_of_figures_8_to_14(ipc, printed, spread):
     All seven lie above ours or at it; Figure 9's, .142 against .131, by 2.8 times its spread.
     """
     each = (ipc - 0.1, ipc, ipc + 0.1)
-    found = [
+    result = [
         kappa(dx.simulate.confusion_study(3, ipc=each, random_seed=seed, **VIOLATED).truth)
         for seed in range(120)
     ]
-    noise = np.std(found) / np.sqrt(len(found))
+    noise = np.std(result) / np.sqrt(len(result))
     for value, runs in zip(printed, spread, strict=True):
-        assert abs(np.mean(found) - value) < 3 * np.hypot(runs, noise)
+        assert abs(np.mean(result) - value) < 3 * np.hypot(runs, noise)
 
 
 def test_observed_kappa_is_bennetts_s():
@@ -217,12 +217,12 @@ def test_always_related_systems_are_one():
 
 
 def test_who_labels_what_does_not_depend_on_accuracies():
-    one, two = (
+    first, second = (
         dx.simulate.confusion_study(50, 6, ipc=ipc, labels_per_item=2, random_seed=4).annotations
         for ipc in (0.3, 0.8)
     )
-    xr.testing.assert_identical(one["annotator_code"], two["annotator_code"])
-    assert not one["label_code"].equals(two["label_code"])
+    xr.testing.assert_identical(first["annotator_code"], second["annotator_code"])
+    assert not first["label_code"].equals(second["label_code"])
 
 
 def test_an_annotator_who_labels_nothing_has_no_share_correct():
@@ -270,8 +270,8 @@ def test_draws_without_shared_mistakes_are_those_of_before_there_were_any():
     seeds = [np.random.default_rng(3) for _ in range(2)]
     dx.simulate.confusion_study(20, random_seed=seeds[0])
     seeds[1].spawn(4)
-    one, two = (dx.simulate.confusion_study(20, random_seed=seed).annotations for seed in seeds)
-    xr.testing.assert_identical(one, two)
+    one, second = (dx.simulate.confusion_study(20, random_seed=seed).annotations for seed in seeds)
+    xr.testing.assert_identical(one, second)
 
 
 def test_shared_mistakes_leave_the_truth_as_it_was():
@@ -295,14 +295,14 @@ def test_annotators_and_systems_go_by_what_they_take_an_item_for(mistaken):
     """Accuracies on items that are taken for something else, about it and about the truth."""
     said, answers, true, apparent = coded(mistaken)
     wrong = true != apparent
-    voices = np.concatenate([said, answers], axis=1)[wrong]
+    statements = np.concatenate([said, answers], axis=1)[wrong]
     n = wrong.sum()
     p, repeated = np.array([0.6, 0.7, 0.8, 0.9, 0.9, 0.7]), np.array([1, 1, 1, 1, 0, 0.5])
-    about = (voices == apparent[wrong, None]).mean(axis=0)
+    about = (statements == apparent[wrong, None]).mean(axis=0)
     # Difficulty takes accuracies of .9 up to 1 and down to .8: .9 on average still.
     clear = [0, 1, 2, 3]
     assert near(about[clear], p[clear], n)
-    right = (voices == true[wrong, None]).mean(axis=0)
+    right = (statements == true[wrong, None]).mean(axis=0)
     assert near(right[4], p[4], n)
     rest = (1 - p[5]) / 3  # errors are not even, but over labels in all they nearly are
     assert right[5] == pytest.approx(repeated[5] * rest + 0.5 * p[5], abs=0.03)

@@ -134,8 +134,8 @@ def test_extreme_asymmetry_takes_all_errors_to_one_end(asymmetry):
 
 def test_expected_accuracy_is_over_labels_and_groups():
     confusion = np.array([[[[0.9, 0.1], [0.5, 0.5]], [[0.3, 0.7], [0.1, 0.9]]]])
-    found = expected_accuracy(confusion, np.array([0.8, 0.2]))
-    assert found == pytest.approx([((0.72 + 0.1) + (0.24 + 0.18)) / 2])
+    accuracy = expected_accuracy(confusion, np.array([0.8, 0.2]))
+    assert accuracy == pytest.approx([((0.72 + 0.1) + (0.24 + 0.18)) / 2])
 
 
 def test_responses_come_as_often_as_they_should():

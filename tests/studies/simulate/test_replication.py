@@ -90,9 +90,9 @@ def test_effects_have_the_moments_asked_for(three):
     sd = np.sqrt((truth["annotator_effect"] ** 2).mean("annotator"))
     n = truth["annotator_effect"].notnull().sum("annotator")
     assert (np.abs(sd / truth["sigma_annotator"] - 1) < 4 / np.sqrt(2 * n)).all()
-    found = np.corrcoef(truth["item_effect"].values.T)
+    correlation = np.corrcoef(truth["item_effect"].values.T)
     error = (1 - truth["correlation"].values ** 2) / np.sqrt(3000)
-    assert (np.abs(found - truth["correlation"].values) <= 4 * error + 1e-12).all()
+    assert (np.abs(correlation - truth["correlation"].values) <= 4 * error + 1e-12).all()
 
 
 def test_numbers_are_predictors_and_noise(three):
@@ -147,12 +147,12 @@ def test_labels_that_nobody_used_are_declared():
 
 def test_one_seed_one_design():
     """Who labels what is the same for other families and parameters."""
-    one, two = (
+    first, second = (
         dx.simulate.replication_study(family=family, mu=mu, random_seed=1).annotations
         for family, mu in [("gaussian", 0.0), ("ordinal", 2.0)]
     )
     for name in ("item", "annotator", "item_code", "annotator_code"):
-        np.testing.assert_array_equal(one[name], two[name])
+        np.testing.assert_array_equal(first[name], second[name])
 
 
 @pytest.mark.parametrize(

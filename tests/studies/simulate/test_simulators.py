@@ -29,16 +29,16 @@ SIMULATORS = {
 @pytest.mark.unit(len(SIMULATORS))
 @pytest.mark.parametrize("name", SIMULATORS)
 def test_a_seed_repeats_it_and_the_truth_can_be_stored(name, tmp_path):
-    one, two, as_generator, other = (
+    first, second, as_generator, other = (
         SIMULATORS[name](random_seed=seed) for seed in (1, 1, np.random.default_rng(1), 2)
     )
-    for left, right, third, fourth in zip(one, two, as_generator, other, strict=True):
+    for left, right, third, fourth in zip(first, second, as_generator, other, strict=True):
         xr.testing.assert_identical(left, right)
         xr.testing.assert_identical(left, third)
         assert not left.equals(fourth)
-    one[-1].to_netcdf(tmp_path / "truth.nc")
-    loaded = xr.load_dataset if isinstance(one[-1], xr.Dataset) else xr.load_dataarray
-    xr.testing.assert_identical(loaded(tmp_path / "truth.nc"), one[-1])
+    first[-1].to_netcdf(tmp_path / "truth.nc")
+    loaded = xr.load_dataset if isinstance(first[-1], xr.Dataset) else xr.load_dataarray
+    xr.testing.assert_identical(loaded(tmp_path / "truth.nc"), first[-1])
 
 
 THREE = {"pools": ("treatment", "control", "experts")}

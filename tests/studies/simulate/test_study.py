@@ -184,11 +184,11 @@ def plackett_luce(weights):
 def test_annotators_rank_by_plackett_luce():
     n = 40_000
     theta = np.broadcast_to(THETA, (n, 3))
-    said = rankings(theta, np.ones((n, 1), bool), 3, 0.0, np.random.default_rng(1))
-    length = np.bincount(said.item, minlength=n)
+    labels = rankings(theta, np.ones((n, 1), bool), 3, 0.0, np.random.default_rng(1))
+    length = np.bincount(labels.item, minlength=n)
     # Lengths 1, 2, 3 with weights 3, 2, 1.
     np.testing.assert_allclose(np.bincount(length)[1:] / n, [1 / 2, 1 / 3, 1 / 6], atol=0.012)
-    full = said.label[np.isin(said.item, np.flatnonzero(length == 3))].reshape(-1, 3)
+    full = labels.label[np.isin(labels.item, np.flatnonzero(length == 3))].reshape(-1, 3)
     for order, p in plackett_luce(THETA).items():
         share = (full == order).all(axis=1).mean()
         assert share == pytest.approx(p, abs=4.5 * np.sqrt(p * (1 - p) / len(full)))
@@ -197,16 +197,16 @@ def test_annotators_rank_by_plackett_luce():
 def test_ties_hide_the_order_of_neighbours_only():
     n = 20_000
     theta = np.broadcast_to(THETA, (n, 3))
-    said = rankings(theta, np.ones((n, 1), bool), 3, 0.3, np.random.default_rng(2))
-    later = np.diff(said.item, prepend=-1) == 0
-    step = np.diff(said.rank, prepend=0)
+    labels = rankings(theta, np.ones((n, 1), bool), 3, 0.3, np.random.default_rng(2))
+    later = np.diff(labels.item, prepend=-1) == 0
+    step = np.diff(labels.rank, prepend=0)
     assert set(np.unique(step[later])) == {0, 1}
-    assert (said.rank[~later] == 1).all()
+    assert (labels.rank[~later] == 1).all()
     assert (step[later] == 0).mean() == pytest.approx(0.3, abs=0.015)
     # Whether a neighbour is tied tells nothing of what was drawn first.
     tied_next = np.append(step[1:] == 0, False) & ~later
     tied_next &= np.append(later[1:], False)
-    first = np.bincount(said.label[tied_next], minlength=3) / tied_next.sum()
+    first = np.bincount(labels.label[tied_next], minlength=3) / tied_next.sum()
     np.testing.assert_allclose(first, THETA, atol=0.03)
 
 
@@ -223,10 +223,10 @@ def test_missing_at_random_but_for_two():
 
 def test_systems_draw_from_sharpened_plausibilities():
     n, sharpness = 40_000, np.array([1.0, 2.0])
-    found = answers(np.broadcast_to(THETA, (n, 3)), sharpness, 3, np.random.default_rng(4))
+    result = answers(np.broadcast_to(THETA, (n, 3)), sharpness, 3, np.random.default_rng(4))
     for system, power in enumerate(sharpness):
         for order, p in plackett_luce(THETA**power).items():
-            share = (found[:, system] == order).all(axis=1).mean()
+            share = (result[:, system] == order).all(axis=1).mean()
             assert share == pytest.approx(p, abs=4.5 * np.sqrt(p * (1 - p) / n))
 
 
@@ -245,16 +245,16 @@ def test_sharpness_inverts_quality():
 
 def test_plausibilities_that_underflow():
     theta = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    found = answers(theta, np.array([1.0]), 3, np.random.default_rng(6))
-    np.testing.assert_array_equal(found[:, 0, 0], [0, 1])
-    np.testing.assert_array_equal(np.sort(found[:, 0]), [[0, 1, 2]] * 2)
+    result = answers(theta, np.array([1.0]), 3, np.random.default_rng(6))
+    np.testing.assert_array_equal(result[:, 0, 0], [0, 1])
+    np.testing.assert_array_equal(np.sort(result[:, 0]), [[0, 1, 2]] * 2)
 
 
 def test_true_metrics_by_hand():
     theta = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])  # true orders 0 1 2 and 2 1 0
     lists = np.array([[[0, 2, 1]], [[1, 2, 0]]])
-    found = {name: float(value[0]) for name, value in true_metrics(theta, lists).items()}
-    assert found == pytest.approx(
+    result = {name: float(value[0]) for name, value in true_metrics(theta, lists).items()}
+    assert result == pytest.approx(
         {
             "top_1_accuracy": 1 / 2,
             "top_2_accuracy": 1,
