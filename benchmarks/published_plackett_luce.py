@@ -56,8 +56,9 @@ def main() -> None:
         seconds = median(_ours(everything, options)[0]) / everything.sizes["item"]
         print(
             f"{options.tune} + {options.draws:,} sweeps, one chain, "
-            f"reliability {options.reliability}. Ours, {name} in one fit: {shown(seconds)} a case. The ratios are of effective draws "
-            "a second of processor time, ours by that fit.\n"
+            f"reliability {options.reliability}. Ours, {name} in one fit: {shown(seconds)} a "
+            "case. The ratios are of effective draws a second of processor time, ours by that "
+            "fit.\n"
         )
         print(f"| {' | '.join(COLUMNS)} |\n|---|{'--:|' * (len(COLUMNS) - 1)}")
         for case in [differentials.figure_5(), *differentials.handful(everything, options.cases)]:
