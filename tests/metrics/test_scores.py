@@ -253,6 +253,32 @@ def test_what_a_system_knows_of_the_panel_is_not_taken_for_error():
             assert (low <= value <= high) == holds, name
 
 
+@pytest.mark.long
+def test_careless_annotators_are_part_of_the_panel():
+    """A quarter of the annotators score at random: errors are those against all of them."""
+    covered, careful = [], []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        mu, annotator = rng.normal(3, 1, 100), rng.permuted(np.tile(range(12), (100, 1)), axis=1)
+        annotator = annotator[:, :4]
+        score = np.where(
+            annotator < 3, rng.uniform(1, 5, (100, 4)), rng.normal(mu[:, None], 0.5, (100, 4))
+        )
+        number = mu + rng.normal(0, 0.5, 100)
+        table = {"item": np.repeat(range(100), 4), "annotator": annotator.ravel()}
+        pred = dx.predictions({"item": range(100), "system": ["s"] * 100, "label": number})
+        fit = dx.models.normal_scores.fit(
+            dx.annotations(table | {"label": score.ravel()}), predictions=pred, draws=300,
+            random_seed=1, progressbar=False,
+        )  # fmt: skip
+        error = dx.score_error(fit, pred)["mean_absolute_error"]
+        low, high = np.quantile(error, [0.055, 0.945])
+        covered.append(low <= np.abs(number - 0.75 * mu - 0.25 * 3).mean() <= high)
+        careful.append(low <= np.abs(number - mu).mean() <= high)
+    assert np.mean(covered) >= 0.7  # 89 % intervals, ten studies
+    assert np.mean(careful) < np.mean(covered)
+
+
 @pytest.mark.parametrize(("shape", "codes", "warns"), [
     (0.8, range(8), True), (1.5, range(8), False), (0.8, range(9), False),
 ])  # fmt: skip

@@ -81,7 +81,7 @@ def test_refuses_what_it_cannot_write(evaluate, tmp_path):
     path = tmp_path / "r.html"
     check_refused(ArgumentError, [
         ("a folder", lambda: dx.report(evaluate(), tmp_path), "ends with .html"),
-        ("another form", lambda: dx.report(evaluate(), tmp_path / "r.pdf"), "prints to PDF"),
+        ("another form", lambda: dx.report(evaluate(), tmp_path / "r.pdf"), "can print it to PDF"),
         ("no folder", lambda: dx.report(evaluate(), tmp_path / "no" / "r.html"), "no folder"),
         ("a path", lambda: dx.report("evaluation.nc", path), "DataTree"),
         ("a group", lambda: dx.report(tree, path), "no annotations"),

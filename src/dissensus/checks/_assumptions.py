@@ -145,7 +145,7 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
     -----
     A p-value below .01 is evidence against the model, a p-value below .05 is a hint. Of 420
     simulated studies fitted by the right model, with seven checks each, 16 had a p-value below .01,
-    and 10 to 25 % had a p-value below .05. A check without evidence does not show that the
+    and 10 to 25 % had one between .01 and .05. A check without evidence does not show that the
     assumption holds, above all with few items. Checks overlap: errors near the truth also cause
     common errors of systems. The recommendation is the first change to make; check the new fit
     again.

@@ -75,6 +75,11 @@ def score_error(
     translations with two or three scores of an item, mean squared errors were then too large by .20
     of the variance of the scores, and correlations were too small by .17 (`docs/validation.md`).
 
+    The large panel has the same share of careless annotators as the data. Their scores move
+    :math:`\mu_i` towards the middle of the scale. Errors against the mean of careful annotators
+    alone can therefore be outside the intervals. If you want these errors, leave out the labels of
+    careless annotators before the fit.
+
     ``correlation`` is NaN if a system predicts the same number for all items. It ignores the unit
     of the predictions; the errors do not.
 
