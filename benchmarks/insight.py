@@ -150,8 +150,9 @@ def _features(counts: Any, answer: Any, p: Any) -> Any:
 def _tables(rows: pd.DataFrame) -> list[str]:
     known = ~rows["kind"].isin(LIMITS)
     without, within = _judged(rows, 0 * NORMAL), _judged(rows, insight_of(NORMAL))
-    out = ["| systems | judged | insight | sd | sd by chance | mean error | mean abs. error | "
-           "89 % coverage without | with it | width without | with it |",
+    out = ["| systems | number | mean insight | sd | sd by chance | mean error | "
+           "mean abs. error | 89 % coverage without insight | with insight | "
+           "width without insight | with insight |",
            f"|---|{'--:|' * 10}"]  # fmt: skip
     for kind, part in rows.groupby("kind", sort=False):
         at, chance = part.index, np.sqrt((part["chance"] ** 2).mean())
@@ -164,14 +165,15 @@ def _tables(rows: pd.DataFrame) -> list[str]:
                 ]  # fmt: skip
     out += [
         "",
-        f"The narrowest distribution of mean {MEAN:.2f} whose intervals have a coverage of "
-        f"{HOLD} or more on each set of {LARGE} items or more except the one left out (without the "
-        "systems that are wrong or right where the panel is split), and their coverage on the set "
-        "left out:",
+        f"For each set left out: the narrowest distribution of insight with mean {MEAN:.2f} whose "
+        f"intervals have a coverage of {HOLD} or more on each other set of {LARGE} items or more, "
+        "and the coverage on the set left out. Systems that are wrong or right where the panel is "
+        "split are not counted:",
         "",
     ]
-    out += ["| left out | items | 5.5 % | median | 94.5 % | coverage there | with the chosen "
-            "one | mean abs. error |", f"|---|{'--:|' * 7}"]  # fmt: skip
+    out += ["| left out | items | 5.5 % quantile | median | 94.5 % quantile | coverage on this "
+            "set | coverage by the distribution in use | its mean abs. error |",
+            f"|---|{'--:|' * 7}"]  # fmt: skip
     judged = {(a, b): _judged(rows[known], _insights(a, b)) for a in SHIFTS for b in SPREADS}
     for name in ["none", *rows["set"].unique()]:
         # Two questions about the same faces are one set.
@@ -188,10 +190,10 @@ def _tables(rows: pd.DataFrame) -> list[str]:
                 f"{' | '.join(cells[1:])} |"]  # fmt: skip
     explained = _explained(rows[known])
     out += ["", "Share of the variance of insight that six features of the labels explain on "
-            f"held-out sets, by least squares: {explained:+.2f}.", ""]  # fmt: skip
-    out += ["Smallest and largest agreement with the panel for the same distribution of labels and "
-            "answers (infinitely many items, two possible labels):", ""]  # fmt: skip
-    out += ["| system | agrees with the panel | 3 labels | 5 labels | 10 labels |"]
+            f"held-out sets (least squares): {explained:+.2f}.", ""]  # fmt: skip
+    out += ["Smallest and largest agreement with the panel that give the same distribution of "
+            "labels and answers (infinitely many items, two possible labels):", ""]  # fmt: skip
+    out += ["| system | true agreement | 3 labels | 5 labels | 10 labels |"]
     out += ["|---|--:|--:|--:|--:|"]
     for name, response in RESPONSES.items():
         bounds = [_bounds(n, response) for n in SIZES]

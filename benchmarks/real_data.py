@@ -209,13 +209,14 @@ def panel_tables(rows: pd.DataFrame) -> str:
     out = [f"| systems | method | labels | {numbers}", f"|---|---|--:|{line}"]
     for (kind, method, n), part in rows.groupby(["kind", "method", "n"], sort=False):
         out.append(_line([kind, method, str(n)], part))
-    out += ["", "All systems in one fit, and differences between two (first minus second):", ""]
-    out += [f"| of | method | labels | {numbers}", f"|---|---|--:|{line}"]
+    out += ["", "All systems in one fit: agreement of each kind of system, and differences between "
+            "two systems (first minus second):", ""]  # fmt: skip
+    out += [f"| agreement of | method | labels | {numbers}", f"|---|---|--:|{line}"]
     of = both["system"].map(_kinds).rename("of")
     for (pair, method, n), part in both.groupby([of, "method", "n"]):
         out.append(_line([pair, method, str(n)], part))
-    out += ["", "The default, set by set:", ""]
-    out += [f"| set | items | labels | panel | systems | drawn | {numbers}"]
+    out += ["", "The default, by set:", ""]
+    out += [f"| set | items | possible labels | panel size | systems | labels drawn | {numbers}"]
     out += [f"|---|--:|--:|--:|---|--:|{line}"]
     own = rows[rows["method"] == "default"]
     for (name, kind, n), part in own.groupby(["set", "kind", "n"], sort=False):

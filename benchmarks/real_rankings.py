@@ -25,7 +25,7 @@ DATA = HERE.parent / "shared" / "data" / "dermatology" / "rankings.csv"
 COLUMNS = {"label": "class", "rank": "rank"}
 N_LABELS = 419
 METHODS: dict[str, dict[str, Any]] = {
-    "one label's worth in all": {"concentration": None},
+    "prior of one label in total": {"concentration": None},
     "learned, no predictions": {},
     "default": {"predictions": True},
     "as `dx.evaluate`, no predictions": {"first_labels": True},
@@ -39,8 +39,9 @@ def main() -> None:
     frame = pd.read_csv(DATA)
     frame["reader"] = frame["annotator"].str.split("_").str[1].astype(int)
     rows = [row for n_readers in (1, 2, 3) for row in _rows(frame, n_readers)]
-    head = ("readers seen", "method", "cases", "log score", "says they agree on", "they do",
-            "leading label, plausibility", "the one left out", "s")  # fmt: skip
+    head = ("readers seen", "method", "cases", "log score", "estimated share", "true share",
+            "plausibility of the leading label", "held-out readers who put it first",
+            "s")  # fmt: skip
     lines = [f"| {' | '.join(head)} |", "|--:|---|--:|--:|--:|--:|--:|--:|--:|"]
     lines += [
         "| {readers} | {method} | {cases} | {score:.3f} | {says:.3f} | {seen:.3f} | {top:.3f} | "

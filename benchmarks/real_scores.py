@@ -204,7 +204,7 @@ STUDIES = 25
 
 def of_simulated() -> Iterator[str]:
     """Yield rows on the squared error of the best system."""
-    yield "| simulated | true | estimate | coverage |"
+    yield "| simulated studies | true squared error | estimate | coverage |"
     yield "|---|--:|--:|--:|"
     for kind in SIMULATED:
         rows = []
@@ -244,7 +244,7 @@ def of_probabilities() -> Iterator[str]:
         ann, predictions=pred, draws=500, random_seed=1, progressbar=False
     )
     actual, known = (dx.probability_score(one, pred) for one in (fit, whole))
-    yield "| system | score | of 100 labels | estimate | 89 % interval |"
+    yield "| system | score | by all 100 labels | estimate | 89 % interval |"
     yield "|---|---|--:|--:|--:|"
     for system in pred["system"].to_numpy():
         for name in ("log_score", "brier_score", "total_variation", "calibration_error"):

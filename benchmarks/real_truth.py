@@ -5,7 +5,7 @@ systems that err where people disagree, held-out annotators, and real systems; a
 evaluated too. In parts of the tables the truth of 30 or 50 items is known. The prior of the errors
 that annotators share is learned from the other sets. `dissensus.evaluate` is compared, with the
 same intervals, with: the models alone (independent errors); `symmetric_confusion` with difficulty,
-as the version before had it; majority vote and Dawid-Skene's EM (crowd-kit's; tests compare it
+as in the first version; majority vote and Dawid-Skene's EM (crowd-kit's; tests compare it
 with that package) with a bootstrap of items; agreement with a random annotator; the known items
 alone; and `ppi_py`, if it is installed:
 `uv run --with ppi-python python benchmarks/real_truth.py`.
@@ -200,7 +200,7 @@ def _without_truth(
     graded = {"errors": "graded"} if ann.attrs["kind"] == "ordinal" else {}
     for method, model, options in (
         ("dawid_skene, errors independent", "dawid_skene", {}),
-        ("the version before", "symmetric_confusion", {"difficulty": True, **graded}),
+        ("default of the first version", "symmetric_confusion", {"difficulty": True, **graded}),
     ):
         start, said = time.process_time(), {}
         for name in answers:
@@ -338,17 +338,17 @@ def tables(rows: pd.DataFrame) -> str:
     people = judged["of"] == "annotators"
     numbers = "mean error | mean abs. error | 89 % coverage | width | score | s | n |"
     line = "--:|" * 7
-    out = [f"| of | known items | method | {numbers}", f"|---|--:|---|{line}"]
+    out = [f"| accuracy of | known items | method | {numbers}", f"|---|--:|---|{line}"]
     for (who, known, method), part in judged.groupby(["of", "known", "method"], sort=False):
         out.append(_line([who, str(known), method], part))
-    out += ["", "By kind of system, `evaluate`:", ""]
+    out += ["", "`evaluate`, by kind of system:", ""]
     out += [f"| systems | known items | {numbers}", f"|---|--:|{line}"]
     own = judged[(judged["method"] == "evaluate") & ~people]
     for (kind, known), part in own.groupby(["kind", "known"]):
         out.append(_line([kind, str(known)], part))
-    out += ["", "By set: `evaluate`, and for systems the other method with the best score:", ""]
+    out += ["", "`evaluate`, by set; for systems also the other method with the best score:", ""]
     out += [
-        f"| set | labels | of | known items | method | {numbers}",
+        f"| set | labels | accuracy of | known items | method | {numbers}",
         f"|---|---|---|--:|---|{line}",
     ]
     for (name, labels, who, known), part in judged.groupby(
@@ -370,10 +370,11 @@ def _label_tables(rows: pd.DataFrame) -> list[str]:
     own = {(r["set"], r["labels"]): r["correlation"] for _, r in rows.iterrows()
            if r["kind"] == "correlation"}  # fmt: skip
     out = [
-        "Inferred labels: share of right labels, real and expected errors, mean log probability "
-        "of the true label (probabilities of at least 1e-6), and the correlation of errors r that "
-        "fits this set's truth best:", "",
-        "| set | labels | right | by EM | errors | expected | by EM | log score | by EM | r |",
+        "Inferred labels: share of right labels, observed and expected error rates of `evaluate`, "
+        "expected error rates of EM, mean log probability of the true label (log score; "
+        "probabilities below 1e-6 count as 1e-6), and the correlation of errors r that fits the "
+        "set's truth best:", "",
+        "| set | labels | right | by EM | error rate | expected | by EM | log score | by EM | r |",
         f"|---|---|{'--:|' * 8}",
     ]  # fmt: skip
     em = "Dawid-Skene EM, bootstrap"
@@ -387,8 +388,8 @@ def _label_tables(rows: pd.DataFrame) -> list[str]:
 
 
 def _order(judged: pd.DataFrame) -> list[str]:
-    out = ["Order of a set's systems: Kendall's tau with the true order, on average:", "",
-           "| known items | method | tau |", "|--:|---|--:|"]  # fmt: skip
+    out = ["Order of the systems of a set: Kendall's tau with the true order, averaged over sets:",
+           "", "| known items | method | tau |", "|--:|---|--:|"]  # fmt: skip
     several = judged[(judged["without"] == "") & (judged["of"] == "systems")]
     for (known, method), part in several.groupby(["known", "method"], sort=False):
         tau = [

@@ -131,9 +131,10 @@ def _numbers(answers: xr.Dataset) -> Any:
 def table(done: list[dict[str, Any]]) -> str:
     """Return a row for each set."""
     head = (
-        "set", "items", "seeds", "lists of variables and rows", "choices of models",
-        "evaluations that warn of chains", "marked numbers", "sd of means / error",
-        "largest", "sd of ends / error", "largest of ends", "s",
+        "set", "items", "seeds", "different lists of variables and rows",
+        "different choices of models", "evaluations with a convergence warning",
+        "numbers marked as doubtful", "RMS of ratios, means", "largest", "RMS of ratios, ends",
+        "largest", "s",
     )  # fmt: skip
     lines = [f"| {' | '.join(head)} |", f"|{'--|' * len(head)}"]
     for name in SETS:
