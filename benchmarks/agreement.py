@@ -37,10 +37,10 @@ def rows(repeats: int) -> Iterator[Row]:
 def _annotations(matrix: Floats, kind: str) -> xr.Dataset:
     """Lay a matrix (item, annotator) out as annotations."""
     item, annotator = np.nonzero(~np.isnan(matrix))
-    said = matrix[item, annotator]
-    table = {"item": item, "annotator": annotator, "label": said}
+    labels = matrix[item, annotator]
+    table = {"item": item, "annotator": annotator, "label": labels}
     if kind != "continuous":
-        table["label"] = said.astype(np.int64)
+        table["label"] = labels.astype(np.int64)
     return dx.annotations(table, kind=kind)
 
 
@@ -60,7 +60,9 @@ def _sparse() -> tuple[xr.Dataset, Floats]:
     return _annotations(matrix, "ordinal"), matrix
 
 
-def _alpha(what: str, ann: xr.Dataset, matrix: Floats, repeats: int, target: str) -> Iterator[Row]:
+def _alpha(
+    design: str, ann: xr.Dataset, matrix: Floats, repeats: int, target: str
+) -> Iterator[Row]:
     import krippendorff
 
     by_annotator = np.ascontiguousarray(matrix.T)
@@ -70,7 +72,7 @@ def _alpha(what: str, ann: xr.Dataset, matrix: Floats, repeats: int, target: str
         assert abs(float(ours()) - peer()) < 1e-10
         times, other = in_turns(repeats, ours, peer, clock=time.process_time)
         yield Row(
-            f"krippendorff_alpha, {level}, {LABELS:,} labels, {what}; processor time", times,
+            f"krippendorff_alpha, {level}, {LABELS:,} labels, {design}; processor time", times,
             "krippendorff.alpha", other, target,
         )  # fmt: skip
 
@@ -143,14 +145,14 @@ def _bootstrap(repeats: int) -> Iterator[Row]:
     for n_items in (1_000, 20_000):
         numbers = _annotations(rng.normal(size=(n_items, PER_ITEM)), "continuous")
         cases.append((f"interval, {5 * n_items:,} distinct numbers", numbers, {}))
-    for what, ann, more in cases:
+    for form, ann, more in cases:
         once: Callable[[], object] = partial(dx.krippendorff_alpha, ann, **more)
         drawn = partial(
             dx.bayesian_bootstrap, dx.krippendorff_alpha, ann, draws=4000, random_seed=1, **more
         )
-        times, one = in_turns(max(1, repeats // 2), drawn, once)
-        yield Row(f"bayesian_bootstrap of krippendorff_alpha, 4,000 draws, {what}", times,
-                  "one evaluation", one, "< 20")  # fmt: skip
+        times, single = in_turns(max(1, repeats // 2), drawn, once)
+        yield Row(f"bayesian_bootstrap of krippendorff_alpha, 4,000 draws, {form}", times,
+                  "one evaluation", single, "< 20")  # fmt: skip
 
 
 def _peak(way: Callable[[], object]) -> str:

@@ -122,13 +122,14 @@ def main() -> None:
             store(Path(folder), n_items)
             done = subprocess.run([sys.executable, __file__, "--work", folder], check=True,
                                   capture_output=True, text=True)  # fmt: skip
-        one = json.loads(done.stdout.splitlines()[-1])
+        result = json.loads(done.stdout.splitlines()[-1])
         exponent = ""
         if last:
-            exponent = f"{np.log(one['seconds'] / last[1]) / np.log(n_items / last[0]):.3f}"
-        last = n_items, one["seconds"]
-        print(f"| {n_items:,} | {one['seconds']:.1f} | {one['peak'] / 1e9:.2f} | {exponent} | "
-              f"{one['low'][-1]:.5f} to {one['high'][-1]:.5f} |", flush=True)  # fmt: skip
+            exponent = f"{np.log(result['seconds'] / last[1]) / np.log(n_items / last[0]):.3f}"
+        last = n_items, result["seconds"]
+        print(f"| {n_items:,} | {result['seconds']:.1f} | {result['peak'] / 1e9:.2f} | "
+              f"{exponent} | {result['low'][-1]:.5f} to {result['high'][-1]:.5f} |",
+              flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -88,9 +88,9 @@ def _study(family: str) -> xr.Dataset:
     ).annotations
 
 
-def _family(family: str, asked: argparse.Namespace) -> Iterator[str]:
+def _family(family: str, options: argparse.Namespace) -> Iterator[str]:
     ann = _study(family)
-    seconds, draws = _ours(ann, family, asked.draws)
+    seconds, draws = _ours(ann, family, options.draws)
     effective = _worst(draws, family)
     mine = effective / seconds
     yield _row("dissensus, Gibbs", seconds, effective, 1.0, _icc(draws, family))
@@ -98,8 +98,8 @@ def _family(family: str, asked: argparse.Namespace) -> Iterator[str]:
         table = Path(folder) / "labels.npz"
         value = ann["value"] if "value" in ann else ann["label_code"]
         np.savez(table, y=value, item=ann["item_code"], annotator=ann["annotator_code"])
-        for peer in PEERS[family] if asked.python else ():
-            result = _peer(asked, peer, family, table)
+        for peer in PEERS[family] if options.python else ():
+            result = _peer(options, peer, family, table)
             if isinstance(result, str):
                 yield f"| {peer} | {result} | | | | |"
                 continue
@@ -107,20 +107,20 @@ def _family(family: str, asked: argparse.Namespace) -> Iterator[str]:
             effective = _worst(arrays, family)
             ratio = mine / (effective / result["seconds"])
             yield _row(peer, result["seconds"], effective, ratio, _icc(arrays, family))
-        if asked.r and family != "ordinal":
-            yield _lme4(asked.r, family, ann, Path(folder))
+        if options.r and family != "ordinal":
+            yield _lme4(options.r, family, ann, Path(folder))
 
 
 def _ours(ann: xr.Dataset, family: str, draws: int) -> tuple[float, dict[str, Any]]:
     """Sample by the kernel alone, which `fit` puts names on."""
     priors = {k: v for k, v in PRIORS.items() if family == "gaussian" or k != "sigma"}
-    what = process(
+    crossed = process(
         "crossed_effects", ann, family=family, sampler="gibbs", priors=priors, anonymous=False
     )
 
     def drawn(draws: int, tune: int) -> Any:
         options = FitOptions(draws=draws, tune=tune, chains=1, progressbar=False, keep=False)
-        return by_gibbs(CrossedFit(what, options), np.random.default_rng(1))
+        return by_gibbs(CrossedFit(crossed, options), np.random.default_rng(1))
 
     drawn(2, 2)
     start = time.perf_counter()
@@ -140,24 +140,24 @@ def _icc(draws: dict[str, Any], family: str) -> Any:
 def _worst(draws: dict[str, Any], family: str) -> float:
     """Return the fewest effective draws of the standard deviations and the ICC."""
     every = [*draws.values(), _icc(draws, family)]
-    return min(float(az.ess(np.atleast_2d(one))) for one in every)
+    return min(float(az.ess(np.atleast_2d(series))) for series in every)
 
 
-def _row(what: str, seconds: float, effective: float, ratio: float, icc: Any) -> str:
-    cells = [what, f"{seconds:.2f}", f"{effective:.0f}", f"{effective / seconds:.1f}"]
+def _row(label: str, seconds: float, effective: float, ratio: float, icc: Any) -> str:
+    cells = [label, f"{seconds:.2f}", f"{effective:.0f}", f"{effective / seconds:.1f}"]
     return f"| {' | '.join(cells)} | {ratio:.1f} | {icc.mean():.3f} +- {icc.std():.3f} |"
 
 
-def _peer(asked: argparse.Namespace, peer: str, family: str, table: Path) -> Any:
+def _peer(options: argparse.Namespace, peer: str, family: str, table: Path) -> Any:
     worker = Path(__file__).with_name("components_worker.py")
-    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     try:
         done = subprocess.run(
-            [asked.python, worker, peer, family, table], capture_output=True, text=True,
-            timeout=asked.timeout, env=os.environ | one, check=False,
+            [options.python, worker, peer, family, table], capture_output=True, text=True,
+            timeout=options.timeout, env=os.environ | threads, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return f"more than {asked.timeout} s"
+        return f"more than {options.timeout} s"
     lines = done.stdout.strip().splitlines()
     return json.loads(lines[-1]) if done.returncode == 0 and lines else done.stderr[-300:]
 

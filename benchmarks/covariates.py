@@ -325,11 +325,11 @@ def agreement(family: str) -> None:
     for name in sorted(ours):
         pairs = zip(_each(ours[name]), _each(theirs[name]), strict=True)
         for k, (a, b) in enumerate(pairs):
-            for what, moment in (("mean", np.mean), ("sd", np.std)):
-                error = np.hypot(*(float(az.mcse(x, method=what)) for x in (a, b)))
+            for moment_name, moment in (("mean", np.mean), ("sd", np.std)):
+                error = np.hypot(*(float(az.mcse(x, method=moment_name)) for x in (a, b)))
                 z = abs(moment(a) - moment(b)) / error
-                worst[what] = max(worst.get(what, 0.0), z)
-                assert z < 4, (family, name, k, what, z)
+                worst[moment_name] = max(worst.get(moment_name, 0.0), z)
+                assert z < 4, (family, name, k, moment_name, z)
             shown.append(
                 f"{name} {k}: {a.mean():.3f} +- {a.std():.3f}, {b.mean():.3f} +- {b.std():.3f}"
             )
@@ -344,7 +344,7 @@ def _each(draws: Any) -> list[Any]:
     return [draws] if draws.ndim == 2 else list(np.moveaxis(draws, -1, 0))
 
 
-def speed(asked: argparse.Namespace) -> None:
+def speed(options: argparse.Namespace) -> None:
     """Print effective draws of coefficients for a second of processor time."""
     import arviz as az
 
@@ -353,24 +353,24 @@ def speed(asked: argparse.Namespace) -> None:
     rates: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for sampler in asked.samplers:
+        for sampler in options.samplers:
             who = "ours" if sampler == "ours" else "bambi"
-            draws, tune = (1000, 500) if who == "ours" else (asked.draws, asked.tune)
+            draws, tune = (1000, 500) if who == "ours" else (options.draws, options.tune)
             centred = sampler == "centred"
             _written(folder, "ordinal", "speed", draws=draws, tune=tune, centred=centred)
-            result = _run(who, folder, asked.timeout)
+            result = _run(who, folder, options.timeout)
             if isinstance(result, str):
                 print(f"| {SAMPLERS[sampler]} | {result} | | | | |", flush=True)
                 continue
             seconds, values = result
-            ess = np.array([float(az.ess(one)) for one in _each(values["coefficient"])])
+            ess = np.array([float(az.ess(series)) for series in _each(values["coefficient"])])
             two = np.array([ess.min(), np.median(ess)])
-            for what in ("sampling", *(["after"] if "after" in seconds else [])):
-                rate = two / seconds[what]
+            for period in ("sampling", *(["after"] if "after" in seconds else [])):
+                rate = two / seconds[period]
                 rates.setdefault("ours", rate)
                 words = f"{SAMPLERS[sampler]}, {4 if who == 'ours' else 2} x ({tune} + {draws})"
-                cells = [words + ", warm-up not counted" * (what == "after")]
-                cells += [f"{seconds['first']:.1f} s", f"{seconds[what]:.1f} s"]
+                cells = [words + ", warm-up not counted" * (period == "after")]
+                cells += [f"{seconds['first']:.1f} s", f"{seconds[period]:.1f} s"]
                 cells += [f"{two[0]:.0f}, {two[1]:.0f}", f"{rate[0]:.3g}, {rate[1]:.3g}"]
                 by = rates["ours"] / rate
                 print(f"| {' | '.join(cells)} | {by[0]:.0f}, {by[1]:.0f} |", flush=True)
@@ -437,11 +437,11 @@ def popquorn(folder: Path) -> None:
         print(table.round(3).to_string(), end="\n\n", flush=True)
 
 
-def without(asked: argparse.Namespace) -> None:
+def without(options: argparse.Namespace) -> None:
     """Print processor seconds without a formula, now and before, in turns."""
     here = Path(__file__).resolve().parents[1]
     runs = {}
-    for name, path in (("now", here), ("before", Path(asked.before).resolve())):
+    for name, path in (("now", here), ("before", Path(options.before).resolve())):
         environment = os.environ | ONE | {"PYTHONPATH": str(path / "src")}
         runs[name] = subprocess.Popen(
             [sys.executable, "-W", "ignore", __file__, "--work", "without", ""], env=environment,
@@ -449,9 +449,9 @@ def without(asked: argparse.Namespace) -> None:
         )  # fmt: skip
     print("\n| 20,000 labels, no formula | now | range | before | range | ratio |", flush=True)
     print("|---|--:|--:|--:|--:|--:|", flush=True)
-    for family in asked.families:
+    for family in options.families:
         times: dict[str, list[float]] = {name: [] for name in runs}
-        for k in range(asked.repeats + 1):
+        for k in range(options.repeats + 1):
             for name in list(runs)[:: 1 if k % 2 else -1]:
                 pipe = runs[name]
                 assert pipe.stdin is not None

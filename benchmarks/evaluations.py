@@ -82,10 +82,10 @@ def _judged(table: pd.DataFrame, n_labels: int) -> Study:
     first = table[table["reader"] == 0]
     systems = []
     for number, share in enumerate(WRONG):
-        said = first.copy()
-        wrong = rng.random(len(said)) < share
-        said.loc[wrong, "label"] = rng.choice(table["label"].to_numpy(), wrong.sum())
-        systems.append(said.drop_duplicates(["item", "label"]).assign(system=f"s{number}"))
+        answers = first.copy()
+        wrong = rng.random(len(answers)) < share
+        answers.loc[wrong, "label"] = rng.choice(table["label"].to_numpy(), wrong.sum())
+        systems.append(answers.drop_duplicates(["item", "label"]).assign(system=f"s{number}"))
     pred = _dense(pd.concat(systems), ["item", "system"])
     alone = table.groupby("item")["reader"].transform("max") == 0
     kept = _dense(table[(table["reader"] > 0) | alone], ["item", "reader"])

@@ -68,12 +68,12 @@ def rankings() -> tuple[Any, Any]:
         for k, place in zip(rng.permutation(6)[:4], (1, 2, 2, 3), strict=True)
     ]  # fmt: skip
     names = ("item", "annotator", "label", "rank")
-    said = dx.annotations(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)),
+    ann = dx.annotations(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)),
                           rank="rank")  # fmt: skip
     top = [(f"i{i}", s, "abcdef"[k], place) for i in range(N_ITEMS) for s in "st"
            for place, k in enumerate(rng.permutation(6)[:3], start=1)]  # fmt: skip
     names = ("item", "system", "label", "rank")
-    return said, dx.predictions(dict(zip(names, map(list, zip(*top, strict=True)), strict=True)),
+    return ann, dx.predictions(dict(zip(names, map(list, zip(*top, strict=True)), strict=True)),
                                 rank="rank")  # fmt: skip
 
 
@@ -113,18 +113,18 @@ def prepared(case: str) -> Any:
             return lambda: dx.evaluate(ann, **FEW)
         return lambda: dx.models.bradley_terry.fit(ann, tune=50, chains=2, **FEW)
     values = {"bernoulli": [0, 1], "ordinal": [0, 1, 2, 3]}.get(kind, list("abc"))
-    said = columns(values)
+    table = columns(values)
     if kind in {"gaussian", "scores", "numbers"}:
-        said["label"] = np.random.default_rng(3).normal(size=len(said["label"])).tolist()
+        table["label"] = np.random.default_rng(3).normal(size=len(table["label"])).tolist()
     if model == "cross_replication":
-        said["pool"] = ["x" if a < "a3" else "y" for a in said["annotator"]]
+        table["pool"] = ["x" if a < "a3" else "y" for a in table["annotator"]]
     numbers = ("gaussian", "scores", "numbers")
     of_kind = "continuous" if kind in numbers else {"ordinal": "ordinal"}.get(kind)
     if kind == "rankings" or model == "plackett_luce":
         ann, pred = rankings()
     else:
-        pool = "pool" if "pool" in said else None
-        ann = dx.annotations(said, kind=of_kind or "nominal", pool=pool)
+        pool = "pool" if "pool" in table else None
+        ann = dx.annotations(table, kind=of_kind or "nominal", pool=pool)
         pred = answers(values) if kind in {"labels", "ordinal", "with systems"} else None
     if kind == "numbers":
         pred = numeric_answers()

@@ -39,7 +39,7 @@ def rows(repeats: int) -> Iterator[Row]:
 
 
 def _against_numpy(
-    what: str, fit: Callable[..., xr.DataTree], ann: xr.Dataset, chains: int, repeats: int,
+    label: str, fit: Callable[..., xr.DataTree], ann: xr.Dataset, chains: int, repeats: int,
     target: str = "",
 ) -> Row:  # fmt: skip
     def ours() -> xr.DataTree:
@@ -55,8 +55,8 @@ def _against_numpy(
         return out
 
     times, peer = in_turns(repeats, ours, loop)
-    what += f" (peak memory {_peak(ours):.2f} x the draws)"
-    return Row(what, times, "loop over numpy's dirichlet", peer, target)
+    label += f" (peak memory {_peak(ours):.2f} x the draws)"
+    return Row(label, times, "loop over numpy's dirichlet", peer, target)
 
 
 def _peak(fit: Callable[[], xr.DataTree]) -> float:

@@ -174,11 +174,11 @@ def exponent(sizes: list[float], values: list[float]) -> float:
     return float(np.polyfit(np.log(sizes[last]), np.log(values[last]), 1)[0])
 
 
-def series(known: dict[str, Any], task: str, axis: str, what: str) -> tuple[list[float], ...]:
+def series(known: dict[str, Any], task: str, axis: str, quantity: str) -> tuple[list[float], ...]:
     """Return sizes and what was measured there."""
-    result = [(size, known[f"{task} | {axis} | {size}"]) for one, way, size in points()
-             if (one, way) == (task, axis)]  # fmt: skip
-    result = [(size, one[what]) for size, one in result if what in one]
+    result = [(size, known[f"{task} | {axis} | {size}"]) for known_task, way, size in points()
+             if (known_task, way) == (task, axis)]  # fmt: skip
+    result = [(size, cost[quantity]) for size, cost in result if quantity in cost]
     return [float(size) for size, _ in result], [float(value) for _, value in result]
 
 
@@ -188,8 +188,8 @@ def table(known: dict[str, Any]) -> str:
     for task in TASKS:
         cells = []
         for axis in AXES:
-            both = (series(known, task, axis, what) for what in ("seconds", "peak"))
-            cells.append(", ".join(f"{exponent(*one):.2f}" for one in both if one[0]))
+            both = (series(known, task, axis, quantity) for quantity in ("seconds", "peak"))
+            cells.append(", ".join(f"{exponent(*pair):.2f}" for pair in both if pair[0]))
         lines.append(f"| {task} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -204,10 +204,10 @@ def draw(known: dict[str, Any], file: Path) -> None:
     figure, panels = plt.subplots(2, len(AXES), figsize=(15, 8), sharey="row",
                                   layout="constrained")  # fmt: skip
     for column, axis in enumerate(AXES):
-        for row, what in enumerate(("seconds", "peak")):
+        for row, quantity in enumerate(("seconds", "peak")):
             panel = panels[row, column]
             for task in TASKS:
-                _line(panel, task, *series(known, task, axis, what), 1e9 if row else 1.0)
+                _line(panel, task, *series(known, task, axis, quantity), 1e9 if row else 1.0)
             panel.grid(visible=True, alpha=0.3)
             panel.margins(x=0.16)
         _bandwidth_line(panels[0, column], known["bandwidth"], axis)

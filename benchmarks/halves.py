@@ -62,7 +62,7 @@ def measured(rows: pd.DataFrame, predictions: xr.Dataset, seed: int) -> list[np.
             by_version.annotations, by_version.predictions(ann, predictions), **some
         )
         now = by_others(ratio, by_version, sums, seed)
-    ratios = [np.log(one["discrepancy_ratio"].isel(system=0)).to_numpy() for one in (ratio, now)]
+    ratios = [np.log(x["discrepancy_ratio"].isel(system=0)).to_numpy() for x in (ratio, now)]
     return [people, systems[:, 0] - people, boot.to_numpy(), wider.to_numpy(), *ratios]
 
 
@@ -78,7 +78,7 @@ def apart(rows: pd.DataFrame, most: int | None) -> np.ndarray | None:
     items = rows["item"].drop_duplicates()
     rows = rows[rows["item"].isin(items.sample(min(150, len(items)), random_state=1))]
     rng = np.random.default_rng(0)
-    lead = rows.groupby("item")["label"].agg(lambda one: one.value_counts().index[0])
+    lead = rows.groupby("item")["label"].agg(lambda labels: labels.value_counts().index[0])
     noise = rng.choice(rows["label"].unique(), len(lead))
     answer = np.where(rng.random(len(lead)) < 0.8, lead, noise)
     table = {"item": lead.index, "system": ["s"] * len(lead), "label": answer}

@@ -143,13 +143,13 @@ def studied(draw, n: int, label: str, times: int, ppi: bool) -> None:
             seconds = time.perf_counter() - start
             result.setdefault(method, []).append((*got, truth, seconds))
     for method, each in result.items():
-        ends, middle, truth = (np.array([one[k] for one in each]) for k in range(3))
+        ends, middle, truth = (np.array([interval[k] for interval in each]) for k in range(3))
         known = ~np.isnan(middle)
         hold = ((ends[..., 0] <= truth) & (truth <= ends[..., 1]))[known].mean()
         width = (ends[..., 1] - ends[..., 0])[known].mean()
         error = np.sqrt(((middle - truth)[known] ** 2).mean())
         print(f"| {name} | {n} | {method} | {hold:.3f} | {width:.3f} | {error:.3f} | "
-              f"{np.mean([one[3] for one in each]):.1f} |", flush=True)  # fmt: skip
+              f"{np.mean([interval[3] for interval in each]):.1f} |", flush=True)  # fmt: skip
 
 
 def main() -> None:

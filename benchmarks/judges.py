@@ -47,10 +47,10 @@ def mtbench(folder: Path) -> pd.DataFrame:
 def pandalm(folder: Path, judge: str) -> pd.DataFrame:
     """Labels of three people and a judge's verdicts: 999 pairs of five models."""
     items = pd.read_csv(folder / "pandalm" / "items.csv").set_index("item")
-    said = pd.read_csv(folder / "pandalm" / "ratings.csv")
+    ratings = pd.read_csv(folder / "pandalm" / "ratings.csv")
     judged = pd.read_csv(folder / "pandalm" / "predictions.csv").set_index("item")[judge]
     sides = {"1": 1.0, "2": 0.0}
-    people = said["label"].astype(str).map(sides).fillna(0.5).groupby(said["item"]).mean()
+    people = ratings["label"].astype(str).map(sides).fillna(0.5).groupby(ratings["item"]).mean()
     out = pd.DataFrame({
         "left": items["system_1"], "right": items["system_2"], "vote": people,
         "verdict": judged.astype(str).map(sides).fillna(0.5),
@@ -68,11 +68,11 @@ def votes_of(folder: Path, name: str) -> pd.DataFrame:
             "vote": table["winner"].map({"model_a": 1.0, "model_b": 0.0}).fillna(0.5),
         })  # fmt: skip
     items = pd.read_csv(folder / "pandalm" / "items.csv").set_index("item")
-    said = pd.read_csv(folder / "pandalm" / "ratings.csv")
-    out = said.join(items, on="item").rename(
+    ratings = pd.read_csv(folder / "pandalm" / "ratings.csv")
+    out = ratings.join(items, on="item").rename(
         columns={"system_1": "left", "system_2": "right", "annotator": "voter"}
     )
-    out["vote"] = said["label"].astype(str).map({"1": 1.0, "2": 0.0}).fillna(0.5)
+    out["vote"] = ratings["label"].astype(str).map({"1": 1.0, "2": 0.0}).fillna(0.5)
     return out[[*COLUMNS, "voter", "vote"]]
 
 
@@ -91,8 +91,8 @@ def by_panel(table: pd.DataFrame, votes: pd.DataFrame, n: int, times: int) -> No
     for time_ in range(times):
         rng = np.random.default_rng([n, time_])
         taken = table.iloc[rng.choice(len(table), n, replace=False)][COLUMNS]
-        one = votes.merge(taken, on=COLUMNS).sample(frac=1, random_state=time_)
-        seen = one.drop_duplicates(COLUMNS)
+        shuffled = votes.merge(taken, on=COLUMNS).sample(frac=1, random_state=time_)
+        seen = shuffled.drop_duplicates(COLUMNS)
         fit = fitted(table, seen, time_, annotator="voter")
         for name, size in zip(result, (panel, 1), strict=True):
             rate = dx.win_rate(fit, panel=size, random_seed=time_).sel(system=systems)
@@ -120,9 +120,9 @@ def won(table: pd.DataFrame, column: str, name: str) -> np.ndarray:
 def fitted(table: pd.DataFrame, seen: pd.DataFrame, seed: int, annotator=None):
     """Fit `models.bradley_terry` to votes on some pairs and verdicts on all."""
     judges = [name for name in table if name.startswith("verdict")]
-    said = table.melt(COLUMNS, judges, var_name="judge", value_name="winner")
+    melted = table.melt(COLUMNS, judges, var_name="judge", value_name="winner")
     verdicts = dx.pairs(
-        said.assign(winner=said["winner"].map(SIDES)), item="item", annotator="judge"
+        melted.assign(winner=melted["winner"].map(SIDES)), item="item", annotator="judge"
     )
     votes = dx.pairs(seen.assign(winner=seen["vote"].map(SIDES)), item="item", annotator=annotator)
     return dx.models.bradley_terry.fit(
@@ -184,9 +184,9 @@ def planned(table: pd.DataFrame, sizes: list[int], times: int) -> None:
     table = table.assign(
         vote=np.where(table["vote"] > 0.5, 1.0, np.where(table["vote"] < 0.5, 0, 0.5))
     )
-    said = table.melt(COLUMNS, ["verdict"], var_name="judge", value_name="winner")
+    melted = table.melt(COLUMNS, ["verdict"], var_name="judge", value_name="winner")
     verdicts = dx.pairs(
-        said.assign(winner=said["winner"].map(SIDES)), item="item", annotator="judge"
+        melted.assign(winner=melted["winner"].map(SIDES)), item="item", annotator="judge"
     )
     expected = []
     for seed in range(3):

@@ -76,17 +76,17 @@ def _asked() -> argparse.Namespace:
     options = parser.parse_args()
     if options.alone:
         warnings.simplefilter("ignore", dx.DissensusWarning)
-        what, *rest = options.alone
-        result = _rows(rest[0], int(rest[1]), int(rest[2])) if rest else _symmetric(what)
+        name, *rest = options.alone
+        result = _rows(rest[0], int(rest[1]), int(rest[2])) if rest else _symmetric(name)
         result["peak"] = peak_memory() / 2**30
         print(json.dumps(result))
         sys.exit()
     return options
 
 
-def _alone(*what: Any) -> dict[str, Any]:
+def _alone(*arguments: Any) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, __file__, "--alone", *map(str, what)],
+        [sys.executable, __file__, "--alone", *map(str, arguments)],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     return dict(json.loads(done.stdout.strip().splitlines()[-1]))
@@ -101,8 +101,8 @@ def _row(kind: str, labels: int, result: dict[str, Any], peer: dict[str, Any] | 
     sweep = 1000 * result["processor"] / result["sweeps"]
     cells = [kind, str(labels), _times(result), f"{sweep:.2f} ms"]
     cells += [f"{worst:.0f}, {low:.0f}, {median:.0f}", f"{prevalence:.0f}"]
-    for one in (median, worst, prevalence):
-        each = result["processor"] / one * 100
+    for effective in (median, worst, prevalence):
+        each = result["processor"] / effective * 100
         cells.append(f"{each:.2f}" + (f", {each / peer['processor']:.1f}" if peer else ""))
     return f"| {' | '.join(cells)} | {result['peak']:.2f} GB |"
 

@@ -74,34 +74,34 @@ def _asked() -> argparse.Namespace:
 # -- What is simulated -----------------------------------------------------------------------------
 
 
-def _figures(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def _figures(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """All figures' first studies come before any second one: a part is a table too."""
-    for study in range(max(asked.studies, asked.large)):
-        for figure in asked.figures:
+    for study in range(max(options.studies, options.large)):
+        for figure in options.figures:
             violated = figure > 7
             n, middle = SIZES[figure - 7 * violated]
-            if study >= (asked.large if n == LARGE else asked.studies):
+            if study >= (options.large if n == LARGE else options.studies):
                 continue
             for accuracy in ACCURACIES:
                 broken = sorted([*VIOLATED, "annotators"]) if violated else []
                 yield {
                     "case": str(figure), "n": n, "middle": middle, "accuracy": accuracy,
                     "broken": broken, "study": study, "seed": [figure, study],
-                    "models": asked.models,
+                    "models": options.models,
                 }  # fmt: skip
 
 
-def _violations(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def _violations(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """One violation alone, and all but one; with one seed for all of them."""
     every = sorted([*VIOLATED, "annotators"])
     cases = {"none": [], "all": every}
-    cases |= {f"only {one}": [one] for one in every}
-    cases |= {f"all but {one}": [x for x in every if x != one] for one in every}
-    for study in range(asked.large):
+    cases |= {f"only {violation}": [violation] for violation in every}
+    cases |= {f"all but {violation}": [x for x in every if x != violation] for violation in every}
+    for study in range(options.large):
         for case, broken in cases.items():
             yield {
                 "case": case, "n": LARGE, "middle": 0.6, "accuracy": 0.9, "broken": broken,
-                "study": study, "seed": [99, study], "models": asked.models,
+                "study": study, "seed": [99, study], "models": options.models,
             }  # fmt: skip
 
 
@@ -182,7 +182,7 @@ def _print(table: pd.DataFrame) -> None:
     print("Accuracy of annotators, mean\n\n| case | truth | lehner |", " | ".join(models), "|")
     print("|---|" + "--:|" * (2 + len(models)))
     for case, group in table.groupby("case", sort=False):
-        means = [group[f"{one} annotators"].mean() for one in ("true", "lehner", *models)]
+        means = [group[f"{name} annotators"].mean() for name in ("true", "lehner", *models)]
         print(f"| {case} |", " | ".join(f"{mean:.3f}" for mean in means), "|")
 
 

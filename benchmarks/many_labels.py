@@ -47,7 +47,7 @@ def annotations(n_labels: int) -> xr.Dataset:
 
 def steps() -> list[str]:
     """Return what is measured: models, and statistics that take annotations alone."""
-    takes = [one.name for one in statistics.STATISTICS if one.takes == "annotations"]
+    takes = [x.name for x in statistics.STATISTICS if x.takes == "annotations"]
     return [*MODELS, *takes]
 
 
@@ -57,9 +57,9 @@ def work(step: str, n_labels: int) -> None:
     small, ann = annotations(5_000), annotations(n_labels)
     for data in (small, ann):  # the first compiles
         before, start, cpu = peak_memory() / 2**30, time.perf_counter(), time.process_time()
-        said = _model(step, data) if step in MODELS else _statistic(step, data)
+        outcome = _model(step, data) if step in MODELS else _statistic(step, data)
         result = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu,
-                 "before": before, "peak": peak_memory() / 2**30, "said": said}  # fmt: skip
+                 "before": before, "peak": peak_memory() / 2**30, "outcome": outcome}  # fmt: skip
     print(json.dumps(result))
 
 
@@ -95,10 +95,10 @@ def main() -> None:
     print("|---|--:|--:|--:|--:|---|")
     total = 0.0
     for step in options.steps or steps():
-        one = _alone(step, options.labels)
-        total += one["seconds"]
-        print(f"| {step} | {one['seconds']:.1f} | {one['cpu']:.1f} | {one['peak']:.2f} "
-              f"| {one['before']:.2f} | {one['said']} |", flush=True)  # fmt: skip
+        row = _alone(step, options.labels)
+        total += row["seconds"]
+        print(f"| {step} | {row['seconds']:.1f} | {row['cpu']:.1f} | {row['peak']:.2f} "
+              f"| {row['before']:.2f} | {row['outcome']} |", flush=True)  # fmt: skip
     print(f"| all | {total:.1f} | | | | |")
 
 

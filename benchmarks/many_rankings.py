@@ -32,21 +32,21 @@ def study(n_items: int) -> tuple[xr.Dataset, xr.Dataset]:
     cases = data.dermatology()[1]
     item = cases["item_code"].to_numpy()
     order = np.argsort(item, kind="stable")
-    one, n_cases = cases.isel(annotation=order), cases.sizes["item"]
+    shuffled, n_cases = cases.isel(annotation=order), cases.sizes["item"]
     times = -(-n_items // n_cases)
-    codes = np.concatenate([one["item_code"].to_numpy() + k * n_cases for k in range(times)])
+    codes = np.concatenate([shuffled["item_code"].to_numpy() + k * n_cases for k in range(times)])
     kept = codes < n_items
     columns = {
         name: ("annotation", np.tile(values.to_numpy(), times)[kept])
-        for name, values in one.data_vars.items() if values.dims == ("annotation",)
+        for name, values in shuffled.data_vars.items() if values.dims == ("annotation",)
     }  # fmt: skip
     columns["item_code"] = ("annotation", codes[kept])
-    names = {dim: one[dim] for dim in ("annotator", "label")}
-    ann = xr.Dataset(columns, coords={**names, "item": np.arange(n_items)}, attrs=one.attrs)
+    names = {dim: shuffled[dim] for dim in ("annotator", "label")}
+    ann = xr.Dataset(columns, coords={**names, "item": np.arange(n_items)}, attrs=shuffled.attrs)
     first = np.zeros(n_items, dtype=np.int64)
     first[codes[kept][::-1]] = columns["label_code"][1][::-1]
     pred = dx.predictions({"item": np.arange(n_items), "system": np.repeat("first", n_items),
-                           "label": one["label"].to_numpy()[first]})  # fmt: skip
+                           "label": shuffled["label"].to_numpy()[first]})  # fmt: skip
     return dx.chunked(ann, CHUNK), pred
 
 
@@ -76,15 +76,15 @@ def measured(ann: xr.Dataset, pred: xr.Dataset, workers: int) -> tuple[float, fl
         Client(cluster),
     ):
         small = dx.chunked(ann.isel(item=slice(0, 8), annotation=ann["item_code"].compute() < 8), 1)
-        dask.compute(*found(small, pred.isel(item=slice(0, 8))))
+        dask.compute(*scores_of(small, pred.isel(item=slice(0, 8))))
         start = time.perf_counter()
-        accuracy, certainty = dask.compute(*found(ann, pred))
+        accuracy, certainty = dask.compute(*scores_of(ann, pred))
         seconds = time.perf_counter() - start
         assert certainty.sizes["item"] == ann.sizes["item"]
         return seconds, float(accuracy.mean())
 
 
-def found(ann: xr.Dataset, pred: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
+def scores_of(ann: xr.Dataset, pred: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
     """Lay out what is to be drawn."""
     fit = dx.models.plackett_luce.fit(ann, **RUN)
     return dx.top_k_accuracy(fit, pred), dx.annotation_certainty(fit)

@@ -27,10 +27,10 @@ def rows(repeats: int) -> Iterator[Row]:
         {"item": np.tile(np.arange(ITEMS), 4), "system": np.repeat(list("abcd"), ITEMS),
          "label": labels.ravel()}
     )  # fmt: skip
-    one = pred.isel(system=[0])
+    single = pred.isel(system=[0])
     size = f"{DRAWS:,} draws x {ITEMS:,} items x {LABELS} labels"
-    for what, ours, target in (
-        ("top_k_accuracy", lambda: dx.top_k_accuracy(plausibility, one), "ratio <= 5"),
+    for name, ours, target in (
+        ("top_k_accuracy", lambda: dx.top_k_accuracy(plausibility, single), "ratio <= 5"),
         ("top_k_accuracy of 4 systems", lambda: dx.top_k_accuracy(plausibility, pred), ""),
         (
             "top_k_accuracy of 4 systems, Bayesian bootstrap",
@@ -40,4 +40,4 @@ def rows(repeats: int) -> Iterator[Row]:
         ("annotation_certainty", lambda: dx.annotation_certainty(plausibility), ""),
     ):
         times, peer = in_turns(repeats, ours, lambda: np.argmax(theta, axis=-1))
-        yield Row(f"{what}, {size}", times, "numpy.argmax of the draws", peer, target)
+        yield Row(f"{name}, {size}", times, "numpy.argmax of the draws", peer, target)

@@ -126,11 +126,11 @@ def main() -> None:
     every = [mutant for path in kernels(root) for mutant in places(path)]
     count: Counter[str] = Counter()
     for mutant in draw.sample(every, options.number):
-        what = fate(root, mutant, passing=options.passing)
-        count[what] += 1
+        outcome = fate(root, mutant, passing=options.passing)
+        count[outcome] += 1
         line = mutant.path.read_text().splitlines()[mutant.line - 1].strip()
         print(
-            f"{what:14} {mutant.path.stem}:{mutant.line} {mutant.new.strip()!r} in {line}",
+            f"{outcome:14} {mutant.path.stem}:{mutant.line} {mutant.new.strip()!r} in {line}",
             flush=True,
         )
     print(dict(count), "of", len(every), "places")

@@ -123,8 +123,8 @@ def drawn(panel: Panel, kind: str, n: int, seed: int) -> Iterator[Drawn]:
     """
     rng = np.random.default_rng(seed)
     counts, systems = panel.counts.copy(), dict[str, Any]()
-    for one in KINDS if kind == TOGETHER else (kind,):
-        systems |= systems_of(panel, one, counts, rng)
+    for system_kind in KINDS if kind == TOGETHER else (kind,):
+        systems |= systems_of(panel, system_kind, counts, rng)
     if systems:
         yield study_of(panel.labels, counts, systems, n, rng, together=kind == TOGETHER)
 

@@ -44,15 +44,15 @@ def rows(repeats: int) -> Iterator[Row]:
     """Measure each set of rankings against each estimator of choix, if that is installed."""
     for name, orders, n_labels in _studies():
         ours = _ours(orders)
-        what = f"plackett_luce.maximum_likelihood, {name}"
+        label = f"plackett_luce.maximum_likelihood, {name}"
         if find_spec("choix") is None:
-            yield Row(what, in_turns(repeats, ours)[0], "choix is not installed")
+            yield Row(label, in_turns(repeats, ours)[0], "choix is not installed")
             continue
         for peer in PEERS:
             theirs = partial(getattr(import_module("choix"), peer), n_labels, orders)
             apart = np.abs(_centred(ours()) - theirs()).max()
             times, peer_times = in_turns(repeats, ours, theirs)
-            yield Row(f"{what} (apart by {apart:.1g})", times, f"choix.{peer}", peer_times)
+            yield Row(f"{label} (apart by {apart:.1g})", times, f"choix.{peer}", peer_times)
 
 
 def _studies() -> Iterator[tuple[str, list[list[int]], int]]:

@@ -86,45 +86,47 @@ def _asked() -> argparse.Namespace:
 
 
 @contextmanager
-def _published(asked: argparse.Namespace) -> Iterator[tuple[str, Any]]:
+def _published(options: argparse.Namespace) -> Iterator[tuple[str, Any]]:
     """Start the published sampler; give what it runs on, and a way to ask it for a case."""
     worker = Path(__file__).with_name("published_worker.py")
-    command = [asked.python, str(worker)]
+    command = [options.python, str(worker)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
 
-        def said(message: dict[str, Any]) -> dict[str, Any]:
+        def answered(message: dict[str, Any]) -> dict[str, Any]:
             print(json.dumps(message), file=process.stdin, flush=True)
             answer = process.stdout.readline() if process.stdout else ""
             if not answer:
-                raise SystemExit(f"{asked.python} stopped: does it have jax? See its message above")
+                raise SystemExit(
+                    f"{options.python} stopped: does it have jax? See its message above"
+                )
             return json.loads(answer)
 
         def of_case(case: Case) -> dict[str, Any]:
             message = asdict(case)
             # The published way to believe an annotator more is to say everything several times.
-            message["rankings"] = case.rankings * (1 if case.exact else asked.reliability)
-            return said(message)
+            message["rankings"] = case.rankings * (1 if case.exact else options.reliability)
+            return answered(message)
 
-        how = {name: getattr(asked, name) for name in ("tune", "draws", "timeout", "jit")}
-        yield said({"published": str(asked.published.resolve()), **how})["machine"], of_case
+        how = {name: getattr(options, name) for name in ("tune", "draws", "timeout", "jit")}
+        yield answered({"published": str(options.published.resolve()), **how})["machine"], of_case
 
 
-def _ours(ann: xr.Dataset, asked: argparse.Namespace, **hyper: Any) -> tuple[list[float], Any]:
+def _ours(ann: xr.Dataset, options: argparse.Namespace, **hyper: Any) -> tuple[list[float], Any]:
     """Fit several times; return the seconds, and the draws (draw, item, candidate)."""
-    hyper = hyper or {"concentration": 1.0, "unranked": "one", "reliability": asked.reliability}
+    hyper = hyper or {"concentration": 1.0, "unranked": "one", "reliability": options.reliability}
     fit = partial(
-        dx.models.plackett_luce.fit, ann, draws=asked.draws, tune=asked.tune, chains=1,
+        dx.models.plackett_luce.fit, ann, draws=options.draws, tune=options.tune, chains=1,
         random_seed=1, progressbar=False, **hyper,
     )  # fmt: skip
-    (times,) = in_turns(asked.repeats, fit, clock=time.process_time)
+    (times,) = in_turns(options.repeats, fit, clock=time.process_time)
     return times, fit()["posterior"]["plausibility"].to_numpy()[0]
 
 
-def _speed(case: Case, theirs: dict[str, Any], share: float, asked: argparse.Namespace) -> str:
+def _speed(case: Case, theirs: dict[str, Any], share: float, options: argparse.Namespace) -> str:
     """Write one case: seconds, means, effective draws, and those per second."""
-    times, draws = _ours(case.annotations, asked)
+    times, draws = _ours(case.annotations, options)
     mine = draws[:, 0]
     if "failed" in theirs:
         return f"| {case} | {theirs['failed']} | | {shown(median(times))} |" + " |" * 7
@@ -139,9 +141,9 @@ def _speed(case: Case, theirs: dict[str, Any], share: float, asked: argparse.Nam
     return f"| {' | '.join(cells)} |"
 
 
-def _sparse(case: Case, theirs: dict[str, Any], asked: argparse.Namespace) -> str:
+def _sparse(case: Case, theirs: dict[str, Any], options: argparse.Namespace) -> str:
     """Write the leading label's mean: in closed form, ours, theirs."""
-    _, draws = _ours(case.annotations, asked, concentration=case.concentration)
+    _, draws = _ours(case.annotations, options, concentration=case.concentration)
     result = theirs.get("failed") or _mean(np.array(theirs["draws"]), 0)
     return f"| {case} | {case.exact:.4f} | {_mean(draws[:, 0], 0)} | {result} |"
 

@@ -32,18 +32,18 @@ def rows(repeats: int) -> Iterator[Row]:
     """
     warnings.simplefilter("ignore", dx.DissensusWarning)  # 1,000 draws are few for some cases
     name, ann = data.dermatology()
-    what = f"plackett_luce.fit, {name} x {TUNE} + {DRAWS:,} sweeps"
+    label = f"plackett_luce.fit, {name} x {TUNE} + {DRAWS:,} sweeps"
     once = {"draws": DRAWS, "chains": 1, "random_seed": 1, "progressbar": False}
     learned = partial(dx.models.plackett_luce.fit, ann, tune=TUNE, **once)
     given = partial(learned, concentration=None)
     times, peer = in_turns(repeats, given, partial(dx.models.inverse_rank.fit, ann, **once))
-    yield Row(f"{what}, the prior given", times, f"inverse_rank.fit, {DRAWS:,} draws", peer)
-    yield Row(f"{what}, the prior learned", in_turns(repeats, learned)[0])
+    yield Row(f"{label}, the prior given", times, f"inverse_rank.fit, {DRAWS:,} draws", peer)
+    yield Row(f"{label}, the prior learned", in_turns(repeats, learned)[0])
     times = in_turns(repeats, partial(_sampling, ann), clock=time.process_time)[0]
-    yield Row(f"{what}: the sampling alone, processor time of all threads", times, target="< 2 s")
+    yield Row(f"{label}: the sampling alone, processor time of all threads", times, target="< 2 s")
     with tempfile.TemporaryDirectory() as empty:
         first = _fresh(1, DRAWS, NUMBA_CACHE_DIR=empty)
-    yield Row(f"{what}: the first on a machine, which compiles the kernels", [first["seconds"]])
+    yield Row(f"{label}: the first on a machine, which compiles the kernels", [first["seconds"]])
     yield _memory(f"plackett_luce.fit, {name} x 4 x {DRAWS:,} draws, in a new process")
 
 
@@ -52,18 +52,18 @@ def _sampling(ann: xr.Dataset) -> np.ndarray:
     from dissensus.families.rankings.process import process
     from dissensus.families.rankings.sampler import gibbs
 
-    what = process(
+    ranking = process(
         ann, reliability=1.0, tempering="likelihood", concentration=None, unranked="exact",
         sampler="gibbs",
     )  # fmt: skip
-    return gibbs(what, draws=DRAWS, tune=TUNE, chains=1, seed=1, progressbar=False)
+    return gibbs(ranking, draws=DRAWS, tune=TUNE, chains=1, seed=1, progressbar=False)
 
 
-def _memory(what: str) -> Row:
+def _memory(label: str) -> Row:
     result = _fresh(4, DRAWS)
     peak, before, draws = (f"{result[key] / 1e6:,.0f} MB" for key in ("peak", "before", "draws"))
-    what += f" (peak memory {peak}, before the fit {before}; the draws {draws})"
-    return Row(what, [result["seconds"]], target="peak < 1 GB")
+    label += f" (peak memory {peak}, before the fit {before}; the draws {draws})"
+    return Row(label, [result["seconds"]], target="peak < 1 GB")
 
 
 def _fresh(chains: int, draws: int, **environment: str) -> dict[str, Any]:

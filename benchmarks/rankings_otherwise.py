@@ -102,10 +102,10 @@ def leading(world: World, n_studies: int) -> np.ndarray:
                 ann, predictions=None, chains=4, tune=500, first_labels=first_labels, **QUICK
             )
             fit = dx.models.plackett_luce.fit(ann, concentration=prior, **QUICK)
-            said = plausibilities(fit).clip(1e-6)
-            share = np.take_along_axis(truth, said.argmax(axis=1)[:, None], axis=1)
-            loss = (truth * np.log(said / truth.clip(1e-9))).sum(axis=1)
-            result.append([said.max(axis=1).mean(), share.mean(), loss.mean()])
+            plausibility = plausibilities(fit).clip(1e-6)
+            share = np.take_along_axis(truth, plausibility.argmax(axis=1)[:, None], axis=1)
+            loss = (truth * np.log(plausibility / truth.clip(1e-9))).sum(axis=1)
+            result.append([plausibility.max(axis=1).mean(), share.mean(), loss.mean()])
     return np.reshape(result, (n_studies, 2, 3)).mean(axis=0)
 
 
@@ -117,7 +117,7 @@ def covered(world: World, n_studies: int) -> np.ndarray:
         rng, top, items = np.random.default_rng(seed), truth.argmax(axis=1), np.arange(60)
         labels = {str(share): np.where(rng.random(60) < share, top, rng.integers(0, N_LABELS, 60))
                 for share in (0.8, 0.5)}  # fmt: skip
-        labels["member"] = np.array([rng.choice(N_LABELS, p=one / one.sum()) for one in truth])
+        labels["member"] = np.array([rng.choice(N_LABELS, p=p / p.sum()) for p in truth])
         answers = pd.DataFrame(labels).melt(var_name="system", value_name="label")
         pred = dx.predictions(answers.assign(item=np.tile(items, len(labels))))
         ann = read(rows)

@@ -67,19 +67,19 @@ def simulate(
     score += np.sqrt(reader) * normal((2, n_readers, 2))[:, :, ill]
     if grades:  # readers give grades: cut at quantiles of all scores
         score = np.searchsorted(np.quantile(score, np.arange(1, grades) / grades), score)
-    modality, who, what = np.indices(score.shape).reshape(3, -1)
+    modality, who, patient = np.indices(score.shape).reshape(3, -1)
     table = pd.DataFrame(
         {
             "modality": modality,
             "reader": who,
-            "case": what,
+            "case": patient,
             "score": score.ravel(),
-            "ill": ill[what],
+            "ill": ill[patient],
         }
     )
     if not crossed:  # each reader reads a random half of the cases, the same with both modalities
         keep = rng.permuted(np.arange(n_readers * n_cases).reshape(n_readers, -1) % 2, axis=1) == 0
-        table = table[keep[who, what]]
+        table = table[keep[who, patient]]
     first, second = ndtr(at / np.sqrt(2.0 + 4.0 * reader))
     return table, (float(first), float(second))
 

@@ -17,7 +17,7 @@ ROWS, ITEMS, ANNOTATORS = 1_000_000, 200_000, 1000
 
 def rows(repeats: int) -> Iterator[Row]:
     """Measure with text and with whole numbers as names; the peer only parses the file."""
-    for what, prefix in (("names in words", True), ("names in numbers", False)):
+    for spelling, prefix in (("names in words", True), ("names in numbers", False)):
         table = _table(prefix)
         with tempfile.TemporaryDirectory() as folder:
             csv, parquet = Path(folder) / "a.csv", Path(folder) / "a.parquet"
@@ -27,16 +27,16 @@ def rows(repeats: int) -> Iterator[Row]:
             times, peer = in_turns(
                 repeat, lambda csv=csv: dx.read_annotations(csv), lambda csv=csv: pd.read_csv(csv)
             )
-            yield Row(f"read_annotations, a million rows of CSV, {what}", times,
+            yield Row(f"read_annotations, a million rows of CSV, {spelling}", times,
                       "pandas.read_csv", peer, "seconds")  # fmt: skip
             times, peer = in_turns(
                 repeat, lambda f=parquet: dx.read_annotations(f),
                 lambda f=parquet: pd.read_parquet(f),
             )  # fmt: skip
-            yield Row(f"read_annotations, a million rows of Parquet, {what}", times,
+            yield Row(f"read_annotations, a million rows of Parquet, {spelling}", times,
                       "pandas.read_parquet", peer)  # fmt: skip
         (times,) = in_turns(repeat, lambda table=table: dx.annotations(table))
-        yield Row(f"annotations, a dataframe of a million rows, {what}", times)
+        yield Row(f"annotations, a dataframe of a million rows, {spelling}", times)
 
 
 def _table(words: bool) -> pd.DataFrame:

@@ -74,12 +74,12 @@ def _asked() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _panel_rows(asked: argparse.Namespace, have: set[Any]) -> Iterator[dict[str, Any]]:
-    for name in asked.sets:
+def _panel_rows(options: argparse.Namespace, have: set[Any]) -> Iterator[dict[str, Any]]:
+    for name in options.sets:
         panel = PANELS[name]()
         for kind in (*KINDS, TOGETHER):
             for n in SIZES:
-                for seed in range(asked.seeds):
+                for seed in range(options.seeds):
                     if (name, kind, n, seed) not in have:
                         for study in drawn(panel, kind, n, seed):
                             here = {"set": name, "kind": kind, "n": n, "seed": seed}
@@ -121,9 +121,9 @@ def _judged(panel: Panel, study: Drawn, seed: int, *, together: bool) -> Iterato
         away = 0.5 * np.abs(shares - study.shares).sum(1).mean()
         truth = dict(study.truth)
         if together:
-            for one, two in itertools.combinations(list(draws), 2):
-                draws[f"{one} less {two}"] = draws[one] - draws[two]
-                truth[f"{one} less {two}"] = truth[one] - truth[two]
+            for first, second in itertools.combinations(list(draws), 2):
+                draws[f"{first} less {second}"] = draws[first] - draws[second]
+                truth[f"{first} less {second}"] = truth[first] - truth[second]
         for system, values in draws.items():
             low, high = np.quantile(values, [(1 - PROB) / 2, (1 + PROB) / 2])
             yield {
@@ -162,8 +162,8 @@ def by_panel(
     drawn = theta.transpose(*SAMPLE, "item", "label").values
     out = {name: np.empty(drawn.shape[:3]) for name in codes}
     for place in np.ndindex(*drawn.shape[:2]):
-        one = drawn[place]
-        whole = counts + rng.multinomial(left, one / one.sum(1, keepdims=True))
+        plausibility = drawn[place]
+        whole = counts + rng.multinomial(left, plausibility / plausibility.sum(1, keepdims=True))
         top = whole == whole.max(1, keepdims=True)
         credit = top / top.sum(1, keepdims=True)
         for name, code in codes.items():
@@ -220,8 +220,8 @@ def panel_tables(rows: pd.DataFrame) -> str:
     out += [f"|---|--:|--:|--:|---|--:|{line}"]
     own = rows[rows["method"] == "default"]
     for (name, kind, n), part in own.groupby(["set", "kind", "n"], sort=False):
-        one = part.iloc[0]
-        head = [name, f"{one['items']:,}", f"{one['labels']}", f"{one['panel']:g}", kind, str(n)]
+        row = part.iloc[0]
+        head = [name, f"{row['items']:,}", f"{row['labels']}", f"{row['panel']:g}", kind, str(n)]
         out.append(_line(head, part))
     return "\n".join(out) + "\n"
 
@@ -229,7 +229,7 @@ def panel_tables(rows: pd.DataFrame) -> str:
 def _kinds(name: str) -> str:
     """Return the kind of a system, or the kinds of two in the order of their difference."""
     names = {"noisy": "noisy", "share": "where people err", "perso": "one of the panel"}
-    return " minus ".join(names.get(one[:5], "real") for one in name.split(" less "))
+    return " minus ".join(names.get(word[:5], "real") for word in name.split(" less "))
 
 
 def _line(head: list[str], part: pd.DataFrame) -> str:

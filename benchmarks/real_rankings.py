@@ -76,10 +76,10 @@ def _rows(frame: pd.DataFrame, n_readers: int) -> list[dict[str, Any]]:
         fit = dx.models.plackett_luce.fit(ann, random_seed=1, progressbar=False, **settings)
         seconds = time.process_time() - start
         share = _shares(fit["posterior"]["plausibility"].mean(("chain", "draw")))
-        logs = [np.log(np.mean([share(item, one) for one in of])) for item, of in first[2].items()]
+        logs = [np.log(np.mean([share(item, x) for x in of])) for item, of in first[2].items()]
         top, leads = _leading(fit["posterior"]["plausibility"].mean(("chain", "draw")))
         hit = [(leads[item] in of) / len(of) for item, of in first[2].items()]
-        says = [np.mean([share(item, one) for one in first[1][item]]) for item in first[2]]
+        says = [np.mean([share(item, ranking) for ranking in first[1][item]]) for item in first[2]]
         out.append({
             "readers": n_readers, "method": method, "cases": len(logs), "score": np.mean(logs),
             "top": top, "hit": np.mean(hit), "says": np.mean(says),

@@ -103,28 +103,30 @@ def drawn(study: Study, rng: np.random.Generator) -> Drawn | None:
 
 def judged(study: Study, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
     """Yield a row for each system, method and quantity."""
-    one = drawn(study, rng)
-    if one is None:
+    sample = drawn(study, rng)
+    if sample is None:
         return
-    ann = dx.from_matrix(one.seen, kind="continuous")
-    pred = _predictions(ann["item"].to_numpy(), one.systems)
+    ann = dx.from_matrix(sample.seen, kind="continuous")
+    pred = _predictions(ann["item"].to_numpy(), sample.systems)
     settings = {"draws": 500, "random_seed": 1, "progressbar": False}
     fits = [dx.models.normal_scores.fit(ann, predictions=told, **settings) for told in (None, pred)]
-    mean = xr.DataArray(one.seen.mean(axis=1), dims="item", coords={"item": ann["item"].to_numpy()})
+    mean = xr.DataArray(
+        sample.seen.mean(axis=1), dims="item", coords={"item": ann["item"].to_numpy()}
+    )
     errors = [_bootstrapped(mean, pred), *(dx.score_error(fit, pred) for fit in fits)]
     for method, result in zip(METHODS, errors, strict=True):
-        yield from _held(one, method, result)
+        yield from _held(sample, method, result)
 
 
 def of_a_part(study: Study, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
     """Yield rows for raters who scored a third of the items, 100 at most; systems have all."""
-    one = drawn(study, rng)
-    if one is None:
+    sample = drawn(study, rng)
+    if sample is None:
         return
-    items, settings = np.arange(len(one.answer)), {"random_seed": 1, "progressbar": False}
+    items, settings = np.arange(len(sample.answer)), {"random_seed": 1, "progressbar": False}
     some = np.sort(rng.choice(items, min(100, len(items) // 3), replace=False))
-    pred = _predictions(items, one.systems)
-    frame = pd.DataFrame(one.seen[some], index=some).melt(
+    pred = _predictions(items, sample.systems)
+    frame = pd.DataFrame(sample.seen[some], index=some).melt(
         var_name="annotator", value_name="label", ignore_index=False
     ).rename_axis("item").reset_index()  # fmt: skip
     for method, labels, weights in (
@@ -133,19 +135,20 @@ def of_a_part(study: Study, rng: np.random.Generator) -> Iterator[dict[str, Any]
         ann = dx.annotations(frame, kind="continuous", items=labels["item"])
         fit = dx.models.normal_scores.fit(ann, predictions=labels, draws=500, **settings)
         errors = dx.score_error(fit, labels, weights=weights, random_seed=1)
-        yield from _held(one, method, errors)
+        yield from _held(sample, method, errors)
 
 
-def _held(one: Drawn, method: str, result: xr.Dataset) -> Iterator[dict[str, Any]]:
+def _held(sample: Drawn, method: str, result: xr.Dataset) -> Iterator[dict[str, Any]]:
     """Yield errors, widths and coverage of the intervals of each quantity."""
-    for name, values in one.systems.items():
-        apart, noise = (values - one.answer) ** 2, one.noise
+    for name, values in sample.systems.items():
+        apart, noise = (values - sample.answer) ** 2, sample.noise
         error = np.sqrt((4 * apart * noise + 2 * noise**2).mean() / len(noise))
         known = {
-            "mean_squared_error": (apart.mean() - noise.mean(), error, one.variance),
+            "mean_squared_error": (apart.mean() - noise.mean(), error, sample.variance),
             "correlation": (
-                np.cov(values, one.answer, ddof=0)[0, 1] / (values.std() * np.sqrt(one.spread)),
-                error / (2 * np.sqrt(one.spread * one.variance)), 1.0,
+                np.cov(values, sample.answer, ddof=0)[0, 1]
+                / (values.std() * np.sqrt(sample.spread)),
+                error / (2 * np.sqrt(sample.spread * sample.variance)), 1.0,
             ),
         }  # fmt: skip
         for quantity in QUANTITIES:
@@ -153,7 +156,7 @@ def _held(one: Drawn, method: str, result: xr.Dataset) -> Iterator[dict[str, Any
             draws = result[quantity].sel(system=name)
             off, sd_of_draws = float(draws.mean()) - true, float(draws.std())
             yield {
-                "set": one.name, "system": name, "method": method, "quantity": quantity,
+                "set": sample.name, "system": name, "method": method, "quantity": quantity,
                 "error": off / unit, "width": 2 * Z * sd_of_draws / unit,
                 "coverage": abs(off) < Z * np.hypot(sd_of_draws, uncertain),
             }  # fmt: skip
@@ -194,7 +197,7 @@ def simulated(kind: str, rng: np.random.Generator) -> Simulated:
     if kind == "uneven noise":
         noise *= np.exp(rng.normal(size=(n_items, 1)))
     spread = np.linspace(0.5, 2.5, n_systems)
-    systems = {f"s{k}": rng.normal(means, one) for k, one in enumerate(spread)}
+    systems = {f"s{k}": rng.normal(means, sd) for k, sd in enumerate(spread)}
     return Simulated(means, means[:, None] + noise, systems)
 
 
@@ -219,7 +222,7 @@ def of_simulated() -> Iterator[str]:
             true = ((study.systems["s0"] - study.means) ** 2).mean()
             low, high = draws.quantile([0.055, 0.945])
             rows.append((true, float(draws.mean()), float(low <= true <= high)))
-        yield f"| {kind} | " + " | ".join(f"{one:.2f}" for one in np.mean(rows, axis=0)) + " |"
+        yield f"| {kind} | " + " | ".join(f"{mean:.2f}" for mean in np.mean(rows, axis=0)) + " |"
 
 
 # Probabilities, against all labels of a panel.
@@ -243,12 +246,12 @@ def of_probabilities() -> Iterator[str]:
     fit = dx.models.dirichlet.fit(
         ann, predictions=pred, draws=500, random_seed=1, progressbar=False
     )
-    actual, known = (dx.probability_score(one, pred) for one in (fit, whole))
+    actual, known = (dx.probability_score(x, pred) for x in (fit, whole))
     yield "| system | score | by all 100 labels | estimate | 89 % interval |"
     yield "|---|---|--:|--:|--:|"
     for system in pred["system"].to_numpy():
         for name in ("log_score", "brier_score", "total_variation", "calibration_error"):
-            draws, true = (one[name].sel(system=system) for one in (actual, known))
+            draws, true = (x[name].sel(system=system) for x in (actual, known))
             low, high = draws.quantile([0.055, 0.945]).to_numpy()
             yield (
                 f"| {system} | {name.replace('_', ' ')} | {float(true):.3f} | "

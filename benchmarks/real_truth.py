@@ -105,7 +105,7 @@ def _held_out(study: Study) -> list[str]:
     many = known.groupby("annotator")["item"].nunique()
     able = sorted(many.index[many >= 2 * LEAST])
     rng = np.random.default_rng(len(study.labels))
-    return [str(one) for one in rng.choice(able, min(HELD_OUT, len(able)), replace=False)]
+    return [str(name) for name in rng.choice(able, min(HELD_OUT, len(able)), replace=False)]
 
 
 def _best_correlation(study: Study) -> float:
@@ -143,16 +143,17 @@ def _judged(
         answers = {f"annotator {without}": ("held out", study.answers(without))}
     else:
         answers = systems(study, rng)
-    answers = {name: one for name, one in answers.items() if len(one[1]) >= LEAST}
-    frame = pd.concat([one.reset_index().assign(system=name) for name, (_, one) in answers.items()])
+    answers = {name: labels for name, labels in answers.items() if len(labels[1]) >= LEAST}
+    frame = pd.concat([y.reset_index().assign(system=name) for name, (_, y) in answers.items()])
     pred = dx.predictions(frame)
     items = pd.Index(ann["item"].values.astype(str))
     gold = study.gold[study.gold.index.isin(items)]
     truth = {
-        name: float((one == gold.reindex(one.index)).mean()) for name, (_, one) in answers.items()
+        name: float((labels == gold.reindex(labels.index)).mean())
+        for name, (_, labels) in answers.items()
     }
     judged = gold.index if not without else next(iter(answers.values()))[1].index
-    order = rng.permutation(np.array([one for one in judged if one in gold.index]))
+    order = rng.permutation(np.array([item for item in judged if item in gold.index]))
     for n in KNOWN:
         if n > len(order) / 2:
             continue
@@ -183,9 +184,9 @@ def _by_all(
     tree = dx.evaluate(ann, pred, random_seed=1, truth=known, error_correlation=prior, **PLAIN)
     result = tree["accuracy"].to_dataset()
     mine = result["estimated_accuracy"].sel(scope="these items").stack(sample=SAMPLE)
-    said = {name: _interval(mine.sel(system=name).values) for name in answers}
-    said |= _people(result["annotator_accuracy"], ann, gold)
-    out["evaluate"] = said, time.process_time() - start
+    intervals = {name: _interval(mine.sel(system=name).values) for name in answers}
+    intervals |= _people(result["annotator_accuracy"], ann, gold)
+    out["evaluate"] = intervals, time.process_time() - start
     top = _leading(ann, dx.schema.label_counts(ann))
     out |= _of_known(answers, known, top, gold, rng)
     if known is None:
@@ -202,15 +203,15 @@ def _without_truth(
         ("dawid_skene, errors independent", "dawid_skene", {}),
         ("default of the first version", "symmetric_confusion", {"difficulty": True, **graded}),
     ):
-        start, said = time.process_time(), {}
+        start, intervals = time.process_time(), {}
         for name in answers:
             fit = dx.models.get(model).module.fit(
                 ann, predictions=pred.sel(system=[name]), draws=300, tune=300, random_seed=1,
                 progressbar=False, keep_items=False, on_missing="drop", **options,
             )  # fmt: skip
-            said[name] = _interval(fit["posterior"]["system_correct"].values.ravel())
-        said |= _people(fit["posterior"]["annotator_accuracy"], ann, gold)
-        out[method] = said, time.process_time() - start
+            intervals[name] = _interval(fit["posterior"]["system_correct"].values.ravel())
+        intervals |= _people(fit["posterior"]["annotator_accuracy"], ann, gold)
+        out[method] = intervals, time.process_time() - start
     start = time.process_time()
     truth = dx.models.dawid_skene.em(ann)["truth"]
     best = pd.Series(
@@ -224,14 +225,14 @@ def _without_truth(
         "item": ann["item"].values[ann["item_code"].values].astype(str),
         "label": ann["label"].values[ann["label_code"].values].astype(str),
     })  # fmt: skip
-    said = {}
-    for name, (_, one) in answers.items():
-        each = rows[rows["item"].isin(one.index)]
+    intervals = {}
+    for name, (_, labels) in answers.items():
+        each = rows[rows["item"].isin(labels.index)]
         agreed = (
-            (each["label"] == one.reindex(each["item"]).to_numpy()).groupby(each["item"]).mean()
+            (each["label"] == labels.reindex(each["item"]).to_numpy()).groupby(each["item"]).mean()
         )
-        said[name] = _interval(_resampled(agreed.to_numpy(float), rng))
-    out["agreement with an annotator"] = said, 0.0
+        intervals[name] = _interval(_resampled(agreed.to_numpy(float), rng))
+    out["agreement with an annotator"] = intervals, 0.0
     return out
 
 
@@ -240,14 +241,14 @@ def _of_known(answers: Any, known: Any, top: Any, gold: Any, rng: np.random.Gene
     if known is None:
         return {}
     alone, more = {}, {}
-    for name, (_, one) in answers.items():
-        sure = one.index.isin(known.index)
-        hit = (one == gold.reindex(one.index)).to_numpy()[sure].astype(float)
+    for name, (_, labels) in answers.items():
+        sure = labels.index.isin(known.index)
+        hit = (labels == gold.reindex(labels.index)).to_numpy()[sure].astype(float)
         right, n = hit.sum(), len(hit)
         share = rng.beta(0.5 + right, 0.5 + n - right, 2000)
-        left = len(one) - n
-        alone[name] = _interval((right + rng.binomial(left, share)) / len(one))
-        guess = (one == top.reindex(one.index)).to_numpy().astype(float)
+        left = len(labels) - n
+        alone[name] = _interval((right + rng.binomial(left, share)) / len(labels))
+        guess = (labels == top.reindex(labels.index)).to_numpy().astype(float)
         low, high = _ppi(hit, guess[sure], guess[~sure])
         if np.isfinite(low):
             low, high = max(low, 0.0), min(high, 1.0)
@@ -311,8 +312,8 @@ def _leading(ann: Any, counts: Any) -> pd.Series:
 
 def _bootstrapped(answers: Any, best: pd.Series, rng: np.random.Generator) -> Any:
     return {
-        name: _interval(_resampled((one == best.reindex(one.index)).to_numpy(float), rng))
-        for name, (_, one) in answers.items()
+        name: _interval(_resampled((labels == best.reindex(labels.index)).to_numpy(float), rng))
+        for name, (_, labels) in answers.items()
     }
 
 
@@ -393,9 +394,9 @@ def _order(judged: pd.DataFrame) -> list[str]:
     several = judged[(judged["without"] == "") & (judged["of"] == "systems")]
     for (known, method), part in several.groupby(["known", "method"], sort=False):
         tau = [
-            kendalltau(one["estimate"], one["truth"]).statistic
-            for _, one in part.groupby(["set", "labels"])
-            if len(one) > 2
+            kendalltau(rows["estimate"], rows["truth"]).statistic
+            for _, rows in part.groupby(["set", "labels"])
+            if len(rows) > 2
         ]
         out.append(f"| {known} | {method} | {np.mean(tau):.3f} |")
     return out

@@ -53,12 +53,12 @@ def _size(path: Path, width: int) -> tuple[int, int, int]:
         )
         page = browser.new_page(viewport={"width": width, "height": 900})
         page.goto(path.as_uri())
-        said = (
+        scripts = (
             "document.documentElement.scrollHeight",
             "document.body.innerText.split(/\\s+/).length",
             "document.documentElement.scrollWidth",
         )
-        actual = [int(page.evaluate(one)) for one in said]
+        actual = [int(page.evaluate(script)) for script in scripts]
         page.screenshot(path=path.with_suffix(f".{width}.png"), full_page=True)
         browser.close()
     height, words, whole = actual
@@ -69,7 +69,9 @@ def _with_truth(name: str) -> xr.DataTree:
     """Evaluate systems that err in known ways, with 30 known labels."""
     study = STUDIES[name]()
     made = systems(study, np.random.default_rng(1)).items()
-    rows = [said.rename("label").reset_index().assign(system=one) for one, (_, said) in made]
+    rows = [
+        labels.rename("label").reset_index().assign(system=system) for system, (_, labels) in made
+    ]
     known = study.gold.sample(30, random_state=1).to_dict()
     pred = dx.predictions(pd.concat(rows))
     return dx.evaluate(study.annotations(), pred, truth=known, **RUN)
@@ -86,9 +88,9 @@ def _rankings() -> xr.DataTree:
     table = pd.read_csv(SHARED / "dermatology" / "rankings.csv")
     table = table[table["item"].isin(table["item"].unique()[:200])]
     held = table["annotator"] == table.groupby("item")["annotator"].transform("first")
-    said = table[held]
-    other = said.assign(**{"class": np.random.default_rng(1).permutation(said["class"])})
-    both = pd.concat([said.assign(system="a dermatologist"), other.assign(system="shuffled")])
+    answers = table[held]
+    other = answers.assign(**{"class": np.random.default_rng(1).permutation(answers["class"])})
+    both = pd.concat([answers.assign(system="a dermatologist"), other.assign(system="shuffled")])
     both = both.drop_duplicates(["system", "item", "class"])
     how: dict[str, Any] = {"label": "class", "rank": "rank"}
     ann = dx.annotations(table[~held], labels=range(419), **how)
@@ -97,15 +99,16 @@ def _rankings() -> xr.DataTree:
 
 def _scores() -> xr.DataTree:
     """Say of translations whether they are good: more than 70 points."""
-    table, said = (
+    table, answers = (
         pd.read_csv(SHARED / "mlqe_pe_da" / f"{name}.csv.gz") for name in ("ratings", "predictions")
     )
     items = table["item"].unique()[:400]
-    table, said = (part[part["item"].isin(items)] for part in (table, said))
-    rank = said["model_scores"].rank(pct=True)
+    table, answers = (part[part["item"].isin(items)] for part in (table, answers))
+    rank = answers["model_scores"].rank(pct=True)
     score = np.quantile(table["label"], rank)
     pred = dx.predictions(
-        {"item": said["item"], "system": ["model"] * len(said), "label": score}, kind="continuous"
+        {"item": answers["item"], "system": ["model"] * len(answers), "label": score},
+        kind="continuous",
     )
     ann = dx.annotations(table[["item", "annotator", "label"]], kind="continuous")
     return dx.evaluate(ann, pred, threshold=70.0, **RUN)

@@ -65,7 +65,7 @@ def _part(study: Study, name: str) -> Study:
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     items = pd.Index(study.labels["item"].unique())
     order = rng.permutation(items)
-    chosen = sorted(order, key=lambda one: one not in study.gold.index)[:N_ITEMS]
+    chosen = sorted(order, key=lambda item: item not in study.gold.index)[:N_ITEMS]
     return study._replace(
         labels=study.labels[study.labels["item"].isin(chosen)],
         gold=study.gold[study.gold.index.isin(chosen)],
@@ -77,10 +77,12 @@ def evaluated(study: Study, name: str, seed: int) -> dict[str, Any]:
     """Return the groups of an evaluation, its warnings, and its numbers."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     answers = {
-        one: labels for one, (kind, labels) in systems(study, rng).items()
-        if one in MADE or kind == "real"
+        system: labels for system, (kind, labels) in systems(study, rng).items()
+        if system in MADE or kind == "real"
     }  # fmt: skip
-    frame = pd.concat([labels.reset_index().assign(system=one) for one, labels in answers.items()])
+    frame = pd.concat(
+        [labels.reset_index().assign(system=system) for system, labels in answers.items()]
+    )
     start = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -97,7 +99,7 @@ def evaluated(study: Study, name: str, seed: int) -> dict[str, Any]:
             f"{group}: {tree[group].attrs.get('model')} {tree[group].attrs.get('settings', '')}"
             for group in tree.children
         ],
-        "apart": sum(issubclass(one.category, dx.ConvergenceWarning) for one in caught),
+        "apart": sum(issubclass(record.category, dx.ConvergenceWarning) for record in caught),
         "marked": int((rows["doubt"] != "").sum()),
         "items": tree["annotations"].sizes["item"],
         "numbers": dict(_numbers(tree["answers"].to_dataset())),
@@ -117,10 +119,10 @@ def _labels(rows: pd.DataFrame) -> list[str]:
 def _numbers(answers: xr.Dataset) -> Any:
     """Give mean and ends of each answer, each with its Monte Carlo standard error."""
     for name, draws in answers.data_vars.items():
-        for one in draws["system"].values if "system" in draws.dims else [None]:
-            mine = draws.sel(system=one) if one is not None else draws
+        for system in draws["system"].values if "system" in draws.dims else [None]:
+            mine = draws.sel(system=system) if system is not None else draws
             x = mine.transpose("chain", "draw").to_numpy()
-            at = f"{name} {one or ''}".strip()
+            at = f"{name} {system or ''}".strip()
             yield f"{at}, mean", (float(x.mean()), float(azs.mcse(x)))
             step = float(np.diff(np.unique(x)).min(initial=1.0))  # shares of items are discrete
             for prob in ENDS:

@@ -90,8 +90,8 @@ def ours(
     ann = dx.annotations(table, kind="set", labels=labels)
     name = {"dawid_skene": "truth", "dirichlet": "plausibility"}[model]
 
-    def probability(one: Any) -> Any:
-        draws = dx.models.get(model).module.fit(one, **QUIET, **more)["posterior"][name]
+    def probability(data: Any) -> Any:
+        draws = dx.models.get(model).module.fit(data, **QUIET, **more)["posterior"][name]
         return draws.sel(label="yes").mean(("chain", "draw"))
 
     rows = dx.by_label(probability, ann).transpose("item", "element").sel(element=labels)
@@ -112,7 +112,7 @@ def score_rows(studies: int) -> Any:
         truth, table, panel = study(200, 5, hard, seed)
         rng = np.random.default_rng(seed + 1000)
         held = [truth ^ (rng.random(truth.shape) < share) for share in (0.05, 0.15)]
-        label = [";".join(np.array(LABELS)[row]) or "none" for one in held for row in one]
+        label = [";".join(np.array(LABELS)[row]) or "none" for rows in held for row in rows]
         pred = dx.predictions(
             {
                 "item": np.tile(np.arange(len(truth)), 2),
@@ -163,15 +163,17 @@ def real(shared: Path, per_item: int, seed: int) -> Iterator[tuple[str, pd.DataF
     for name, (answers, known) in REAL.items():
         table = pd.read_csv(shared / name / answers, dtype=str)[["item", "annotator", "label"]]
         table = table.drop_duplicates(["item", "annotator"])
-        tables = [pd.read_csv(shared / name / one, dtype=str) for one in known]
-        gold = pd.concat([one.set_index("item").iloc[:, 0] for one in tables])
+        tables = [pd.read_csv(shared / name / file, dtype=str) for file in known]
+        gold = pd.concat([frame.set_index("item").iloc[:, 0] for frame in tables])
         gold = gold[~gold.index.duplicated()]
         table = table[table["item"].isin(gold.index)].sample(frac=1, random_state=seed)
         table = table.groupby("item").head(per_item).sort_values(["item", "annotator"])
         table["label"] = [[f"is {label}"] for label in table["label"]]  # text, also of numbers
         truth = gold.str.split("\n").reindex(sorted(table["item"].unique()))
         labels = sorted({label for (label,) in table["label"]})  # of others nobody can know
-        table.attrs["truth"] = np.array([[label[3:] in one for label in labels] for one in truth])
+        table.attrs["truth"] = np.array(
+            [[label[3:] in names for label in labels] for names in truth]
+        )
         yield name, table.reset_index(drop=True), labels
 
 
@@ -229,8 +231,8 @@ def systems_of(truth: Any, items: Any, labels: list[str], rng: np.random.Generat
         other = np.eye(len(labels), dtype=bool)[rng.integers(len(labels), size=len(items))]
         held[system] = np.where(rng.random((len(items), 1)) < share, other, truth)
         sets = [[labels[x] for x in np.flatnonzero(row)] for row in held[system]]
-        rows += [{"item": item, "system": system, "label": one}
-                 for item, one in zip(items, sets, strict=True)]  # fmt: skip
+        rows += [{"item": item, "system": system, "label": label}
+                 for item, label in zip(items, sets, strict=True)]  # fmt: skip
     return dx.predictions(pd.DataFrame(rows), kind="set"), held
 
 

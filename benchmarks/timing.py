@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 class Row:
     """One line of the table; times in seconds."""
 
-    what: str
+    label: str
     times: list[float]
     peer: str = ""
     peer_times: list[float] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Row:
         ratio = ""
         if self.peer_times:
             ratio = f"{statistics.median(self.times) / statistics.median(self.peer_times):.3g}"
-        cells = [self.what, *mine, self.peer, *peer, ratio, self.target]
+        cells = [self.label, *mine, self.peer, *peer, ratio, self.target]
         return f"| {' | '.join(cells)} |"
 
 

@@ -127,18 +127,18 @@ def systems(study: Study, rng: np.random.Generator) -> dict[str, tuple[str, pd.S
     labels = sorted(set(gold))
     for right in (0.7, 0.85, 0.95):
         wrong = [rng.choice([label for label in labels if label != true]) for true in gold]
-        said = gold.where(rng.random(len(gold)) < right, pd.Series(wrong, index=gold.index))
-        out[f"noisy {right}"] = "noisy truth", said.rename("label")
+        answers = gold.where(rng.random(len(gold)) < right, pd.Series(wrong, index=gold.index))
+        out[f"noisy {right}"] = "noisy truth", answers.rename("label")
     given = study.labels[study.labels["item"].isin(gold.index)]
     votes = pd.crosstab(given["item"], given["label"]).reindex(gold.index)
     for power in (1, 3):
         share = votes.to_numpy(float) ** power
         place = (share.cumsum(1) < rng.random((len(share), 1)) * share.sum(1)[:, None]).sum(1)
-        said = pd.Series(votes.columns.to_numpy()[place], index=gold.index, name="label")
-        out[f"like people, power {power}"] = "errs where people err", said
+        answers = pd.Series(votes.columns.to_numpy()[place], index=gold.index, name="label")
+        out[f"like people, power {power}"] = "errs where people err", answers
     for name in study.systems["system"].unique():
         out[str(name)] = "real", study.answers(str(name))
-    return {name: (kind, said.rename_axis("item")) for name, (kind, said) in out.items()}
+    return {name: (kind, answers.rename_axis("item")) for name, (kind, answers) in out.items()}
 
 
 STUDIES: dict[str, Callable[[], Study]] = {

@@ -140,9 +140,9 @@ def accuracies(seeds: int) -> Iterator[tuple[str, int, bool, bool, str, bool, fl
                     known = study.gold[some[:n_known]] if n_known else None
                     for all_items in (True, False):
                         draws = _accuracy(study, some, answers, known, seed, all_items=all_items)
-                        for one, (kind, share) in truth.items():
-                            low, high = np.quantile(draws[one], [(1 - PROB) / 2, (1 + PROB) / 2])
-                            inside, error = low <= share <= high, float(draws[one].mean() - share)
+                        for key, (kind, share) in truth.items():
+                            low, high = np.quantile(draws[key], [(1 - PROB) / 2, (1 + PROB) / 2])
+                            inside, error = low <= share <= high, float(draws[key].mean() - share)
                             yield name, n_known, hard, all_items, kind, inside, high - low, error
 
 
@@ -161,8 +161,8 @@ def _true(
 ) -> dict[str, tuple[str, float]]:
     """Return the kind and the accuracy of each system, of labels, and of majority labels."""
     out = {
-        name: (kind, float((one == study.gold.reindex(one.index)).mean()))
-        for name, (kind, one) in answers.items()
+        name: (kind, float((labels == study.gold.reindex(labels.index)).mean()))
+        for name, (kind, labels) in answers.items()
     }
     given = study.labels[study.labels["item"].isin(study.gold.index)]
     right = given["label"].to_numpy() == study.gold[given["item"]].to_numpy()
@@ -179,7 +179,7 @@ def _accuracy(
     known: pd.Series[str] | None, seed: int, *, all_items: bool,
 ) -> dict[str, npt.NDArray[np.float64]]:  # fmt: skip
     """Return draws of accuracies: on all items, or on items like the labelled ones."""
-    tables = [one.reset_index().assign(system=name) for name, (_, one) in answers.items()]
+    tables = [series.reset_index().assign(system=name) for name, (_, series) in answers.items()]
     predictions = pd.concat(tables)
     if not all_items:
         predictions = predictions[predictions["item"].isin(some)]

@@ -265,10 +265,10 @@ def clocked(call: Callable[..., Any], repeats: int = REPEATS) -> tuple[list[Any]
 def agree(table: pd.DataFrame) -> None:
     """Print how far maximum likelihood of votes without ties is from the peers', which is alike."""
     decided = table[table["outcome"] != 1]
-    systems, one = np.unique(decided[["left", "right"]]), estimators(decided)
-    ours = one.pop("bradley_terry.maximum_likelihood")(decided)["strength"]
+    systems, peers = np.unique(decided[["left", "right"]]), estimators(decided)
+    ours = peers.pop("bradley_terry.maximum_likelihood")(decided)["strength"]
     ours = ours.sel(system=systems).to_numpy()
-    for name, peer in one.items():
+    for name, peer in peers.items():
         result = peer(decided)
         if name.startswith("evalica"):
             result = np.log(pd.Series(result.scores).loc[systems].to_numpy())
@@ -287,15 +287,15 @@ def times(table: pd.DataFrame) -> None:
         r_hat = max(float(az.rhat(x)["strength"].max()) for x in kept)
         print(f"| posterior, 4 x ({tune} + {draws}) | {seconds} | {size:,.0f} of {4 * draws:,} | "
               f"{r_hat:.3f} |", flush=True)  # fmt: skip
-    for what, estimate in estimators(table).items():
+    for name, estimate in estimators(table).items():
 
         def bootstraps(random_seed: int, estimate: Any = estimate) -> None:
             rng, n = np.random.default_rng(random_seed), len(table)
             for _ in range(100):
                 estimate(table.iloc[rng.integers(n, size=n)])
 
-        seconds = clocked(bootstraps, 1 if "mm" in what else REPEATS)[1]
-        print(f"| 100 x {what} | {seconds} | | |", flush=True)
+        seconds = clocked(bootstraps, 1 if "mm" in name else REPEATS)[1]
+        print(f"| 100 x {name} | {seconds} | | |", flush=True)
 
 
 def sweeps() -> None:

@@ -185,9 +185,9 @@ def fate(fault: Fault) -> str:
 
 def main() -> None:
     """Print what becomes of each fault."""
-    for one in (signal.SIGINT, signal.SIGTERM):  # a process in the background ignores the first
-        signal.signal(one, signal.default_int_handler)
-    chosen = [one for one in FAULTS if any(word in one.name for word in sys.argv[1:] or [""])]
+    for number in (signal.SIGINT, signal.SIGTERM):  # a process in the background ignores the first
+        signal.signal(number, signal.default_int_handler)
+    chosen = [fault for fault in FAULTS if any(word in fault.name for word in sys.argv[1:] or [""])]
     print("| fault | file | caught by |\n|---|---|---|")
     for fault in chosen:
         print(f"| {fault.name} | {fault.file} | {fate(fault)} |", flush=True)

@@ -10,10 +10,10 @@ import numpy as np
 def exactly(distance):
     """Take decimals for what they are, so that ties are ties."""
 
-    def measured(one, two):
-        if isinstance(one, str):
-            return Fraction(distance(one, two))
-        a, b = (Fraction(str(value)) for value in (one, two))
+    def measured(first, second):
+        if isinstance(first, str):
+            return Fraction(distance(first, second))
+        a, b = (Fraction(str(value)) for value in (first, second))
         return Fraction(int(a != b)) if distance.__name__ == "nominal" else (a - b) ** 2
 
     return measured
@@ -29,10 +29,10 @@ def mean_apart(labels, groups, distance):
     return sum(each, Fraction(0)) / len(each)
 
 
-def compared(said, predicted, system, distance):
+def compared(by_item, predicted, system, distance):
     """Annotator -> item -> (system at least as close, annotator at least as close)."""
     distance, out = exactly(distance), {}
-    for item, by in said.items():
+    for item, by in by_item.items():
         for r, own in by.items():
             rest = [labels for s, labels in by.items() if s != r]
             if not rest or (item, system) not in predicted:

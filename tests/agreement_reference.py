@@ -86,14 +86,14 @@ def bennett(items, weights, labels, distance):
     return corrected(within(items, weights, apart), chance)
 
 
-def cohen(items, weights, labels, distance, one, two):
+def cohen(items, weights, labels, distance, first, second):
     """From the table of what the first said against what the second said."""
     table = np.zeros((labels, labels))
     for answers, weight in zip(items, weights, strict=True):
-        if one in answers and two in answers:
-            for a in answers[one]:
-                for b in answers[two]:
-                    table[a, b] += weight / len(answers[one]) / len(answers[two])
+        if first in answers and second in answers:
+            for a in answers[first]:
+                for b in answers[second]:
+                    table[a, b] += weight / len(answers[first]) / len(answers[second])
     if table.sum() == 0:
         return NAN
     table /= table.sum()
@@ -103,16 +103,16 @@ def cohen(items, weights, labels, distance, one, two):
 
 
 def iota(items, weights, distance):
-    kept = [(said, w) for said, w in zip(items, weights, strict=True) if len(said) > 1]
+    kept = [(labels, w) for labels, w in zip(items, weights, strict=True) if len(labels) > 1]
     observed = expected = near = far = 0.0
-    for said, weight in kept:
-        for one, two in itertools.permutations(said.values(), 2):
-            observed += weight * psi(one, two, distance)
+    for labels, weight in kept:
+        for first, second in itertools.permutations(labels.values(), 2):
+            observed += weight * psi(first, second, distance)
             near += weight
-    for (said, weight), (others, weighing) in itertools.product(kept, kept):
-        for (r, one), (s, two) in itertools.product(said.items(), others.items()):
+    for (labels, weight), (others, weighing) in itertools.product(kept, kept):
+        for (r, first), (s, second) in itertools.product(labels.items(), others.items()):
             if r != s:
-                expected += weight * weighing * psi(one, two, distance)
+                expected += weight * weighing * psi(first, second, distance)
                 far += weight * weighing
     if near == 0:
         return NAN

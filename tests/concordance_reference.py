@@ -41,12 +41,12 @@ def study(rng, *, labels=3, annotators=4, items=5, missing=0.3, trials=False, su
     for _ in range(int(rng.integers(1, items + 1))):
         there = np.flatnonzero(rng.random(annotators) >= missing)
         there = there if len(there) else rng.integers(annotators, size=1)
-        said = {}
+        statements = {}
         for r in there:
             n = 1 + int(rng.integers(3)) * trials
             given = rng.integers(labels, size=n).tolist()
-            said[int(r)] = [(label, _confidence(rng, sure)) for label in given]
-        result.append(said)
+            statements[int(r)] = [(label, _confidence(rng, sure)) for label in given]
+        result.append(statements)
     return result
 
 
@@ -79,7 +79,7 @@ def empirical(items, labels, weights):
         for given in answers.values():
             for label, _ in given:
                 share[label] += weight / len(given)
-    return [one / sum(share) for one in share]
+    return [p / sum(share) for p in share]
 
 
 def meant(c, p):
@@ -96,14 +96,14 @@ def equal(a, b):
     return float(a == b)
 
 
-def pair_value(said, r, s, share, *, close=equal, accuracy=None, ways=1.0, x=0):
+def pair_value(statements, r, s, share, *, close=equal, accuracy=None, ways=1.0, x=0):
     """Eq. 2 times Eq. 6; ``accuracy`` takes annotator, item and the label given."""
     total = 0.0
-    for (one, c), (two, d) in itertools.product(said[r], said[s]):
-        both = close(one, two) * meant(c, share[one]) * meant(d, share[two])
+    for (a, c), (b, d) in itertools.product(statements[r], statements[s]):
+        both = close(a, b) * meant(c, share[a]) * meant(d, share[b])
         if both and accuracy is not None:
-            both *= right(accuracy(r, x, one), accuracy(s, x, two), ways)
-        total += both / len(said[r]) / len(said[s])
+            both *= right(accuracy(r, x, a), accuracy(s, x, b), ways)
+        total += both / len(statements[r]) / len(statements[s])
     return total
 
 
@@ -163,18 +163,18 @@ def majority(items, weights):
     return {r: min(max(above[r] / below[r], tiny), 1 - tiny) if below[r] else NAN for r in above}
 
 
-def slim(said, labels):
+def slim(statements, labels):
     """Whether one annotator, giving any other label, has the leading label beaten or tied."""
 
     def counts(study):
         return [sum(1 / len(g) for g in study.values() for y, _ in g if y == k)
                 for k in range(labels)]  # fmt: skip
 
-    now = counts(said)
+    now = counts(statements)
     lead = now.index(max(now))
-    for r in said:
+    for r in statements:
         for other in range(labels):
-            then = counts({**said, r: [(other, 1.0)]})
+            then = counts({**statements, r: [(other, 1.0)]})
             if other != lead and then[other] >= then[lead] - 1e-9:
                 return True
-    return any(now[k] >= now[lead] - 1e-9 for k in range(labels) if k != lead and said)
+    return any(now[k] >= now[lead] - 1e-9 for k in range(labels) if k != lead and statements)

@@ -48,7 +48,7 @@ _PARTS = 5
 _OF_DESIGNS = "ignore::dissensus.errors.DesignWarning"
 _SMALL = _LONG | {
     "models", "sampling/test_convergence.py", "sampling/test_ctrl_c.py",
-    *(f"checks/test_{one}.py" for one in (
+    *(f"checks/test_{check}.py" for check in (
         "agreement_check", "check_assumptions", "compare_truth_models", "label_check",
         "model_discrepancy_ratio", "prior_predictive", "refusals", "replicates",
     )),

@@ -271,11 +271,13 @@ def _near(draws: Any, want: Any, error: Any, enough: float, errors: float, text:
     )
 
 
-def compare_fits(one: xr.DataTree, two: xr.DataTree, *, enough: float, errors: float = 4) -> None:
+def compare_fits(
+    first: xr.DataTree, second: xr.DataTree, *, enough: float, errors: float = 4
+) -> None:
     """Compare means, spreads and tails of two fits of one model, effects and all."""
-    assert set(one["posterior"].data_vars) == set(two["posterior"].data_vars)
-    for name, draws in one["posterior"].data_vars.items():
-        cells = zip(_cells(draws), _cells(two["posterior"][name]), strict=True)
+    assert set(first["posterior"].data_vars) == set(second["posterior"].data_vars)
+    for name, draws in first["posterior"].data_vars.items():
+        cells = zip(_cells(draws), _cells(second["posterior"][name]), strict=True)
         for k, (a, b) in enumerate(cells):
             both = np.concatenate([a.ravel(), b.ravel()])
             if np.ptp(both) < 1e-9:

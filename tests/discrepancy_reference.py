@@ -11,10 +11,10 @@ from small_studies import psi
 import dissensus as dx
 
 
-def by_item(said):
+def by_item(table):
     """From {(item, annotator): labels} to {item: {annotator: labels}}."""
     out = defaultdict(dict)
-    for (item, annotator), labels in said.items():
+    for (item, annotator), labels in table.items():
         out[item][annotator] = labels
     return out
 
@@ -30,10 +30,10 @@ def mu_of(answer, statements, delta):
     return sum(psi([answer], labels, delta) for labels in statements.values()) / len(statements)
 
 
-def discrepancies(said, answers, delta, weights=None):
+def discrepancies(table, answers, delta, weights=None):
     """Eq. 2 and 3, over items with two annotators and a prediction."""
     above = below = total = 0.0
-    for item, statements in by_item(said).items():
+    for item, statements in by_item(table).items():
         if len(statements) >= 2 and item in answers:
             weight = 1.0 if weights is None else weights[item]
             above += weight * mu_of(answers[item], statements, delta)
@@ -42,10 +42,10 @@ def discrepancies(said, answers, delta, weights=None):
     return (above / total, below / total) if total else (math.nan, math.nan)
 
 
-def annotator_ratio(said, annotator, delta, alpha_items):
+def annotator_ratio(table, annotator, delta, alpha_items):
     """Take an annotator out; compare their labels, a set if several, with the others'."""
-    mine = {item: labels for (item, who), labels in said.items() if who == annotator}
-    rest = {key: labels for key, labels in said.items() if key[1] != annotator}
+    mine = {item: labels for (item, who), labels in table.items() if who == annotator}
+    rest = {key: labels for key, labels in table.items() if key[1] != annotator}
     others = {item: v for item, v in by_item(rest).items() if len(v) >= 2}
     shared = [item for item in others if item in mine]
     if not shared:
@@ -58,29 +58,31 @@ def annotator_ratio(said, annotator, delta, alpha_items):
     return np.mean(towards) / alpha if alpha > 0 else math.nan
 
 
-def random_said(rng, draw, n_items=6, n_annotators=5, chance=0.6, repeats=1):
+def random_statements(rng, draw, n_items=6, n_annotators=5, chance=0.6, repeats=1):
     """Draw a table with missing annotators; up to ``repeats`` labels from each."""
-    said = {}
+    table = {}
     for item in range(n_items):
         for annotator in range(n_annotators):
             if rng.random() < chance or (item == 0 and annotator < 2):
                 n = rng.integers(1, repeats + 1)
-                said[item, annotator] = [draw(rng) for _ in range(n)]
-    return said
+                table[item, annotator] = [draw(rng) for _ in range(n)]
+    return table
 
 
-def annotations(said, rng=None, **how):
+def annotations(table, rng=None, **how):
     """Make annotations of such a table, rows in any order."""
     rows = [
         (item, annotator, trial, label)
-        for (item, annotator), labels in said.items()
+        for (item, annotator), labels in table.items()
         for trial, label in enumerate(labels)
     ]
     if rng is not None:
         rows = [rows[k] for k in rng.permutation(len(rows))]
-    table = dict(zip(("item", "annotator", "trial", "label"), zip(*rows, strict=True), strict=True))
-    trial = "trial" if any(len(labels) > 1 for labels in said.values()) else None
-    return dx.annotations(table, trial=trial, **how)
+    columns = dict(
+        zip(("item", "annotator", "trial", "label"), zip(*rows, strict=True), strict=True)
+    )
+    trial = "trial" if any(len(labels) > 1 for labels in table.values()) else None
+    return dx.annotations(columns, trial=trial, **how)
 
 
 def predictions(answers, **how):

@@ -52,7 +52,7 @@ def disagreements(
         for name, each in zip(names, numbers.T, strict=True):
             error = each.std() / np.sqrt(float(az.ess(each[None])))
             out[text.format(name)] = round(float(each.mean() / error), 1)
-    return {what: z for what, z in out.items() if not abs(z) < FAR}
+    return {coordinate: z for coordinate, z in out.items() if not abs(z) < FAR}
 
 
 def points_of(fit: Any, model: Any, made: Any = None) -> list[dict[str, Any]]:

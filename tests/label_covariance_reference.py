@@ -39,36 +39,38 @@ def mean_ordered(eta, noise, cutpoint, values):
     return values[0] + ndtr(bound) @ np.diff(values)
 
 
-def moments(mean, variance, one, two=None, correlation=1.0):
+def moments(mean, variance, pool, other_pool=None, correlation=1.0):
     """Covariance of two labels of an item, and both variances.
 
     ``one`` and ``two`` are (mu, sd of the shared effect, sd of the effect that is not shared) of
     either pool. ``mean`` maps predictors and a noise sd to mean labels, ``variance`` likewise to
     the variance of a label.
     """
-    two = one if two is None else two
-    effect, weights = grid(one[1], 1.0)
-    first = mean(one[0] + effect, one[2])
+    other_pool = pool if other_pool is None else other_pool
+    effect, weights = grid(pool[1], 1.0)
+    first = mean(pool[0] + effect, pool[2])
     # Given one pool's effect, the other's is normal: what is left of it is more noise.
-    slope = correlation * two[1] / one[1] if one[1] else 0.0
-    left = two[1] * np.sqrt(1 - correlation**2)
-    second = mean(two[0] + slope * effect, np.hypot(two[2], left))
+    slope = correlation * other_pool[1] / pool[1] if pool[1] else 0.0
+    left = other_pool[1] * np.sqrt(1 - correlation**2)
+    second = mean(other_pool[0] + slope * effect, np.hypot(other_pool[2], left))
     covariance = weights @ ((first - weights @ first) * (second - weights @ second))
-    spreads = [float(variance(np.array([mu]), np.hypot(s, a))[0]) for mu, s, a in (one, two)]
+    spreads = [
+        float(variance(np.array([mu]), np.hypot(s, a))[0]) for mu, s, a in (pool, other_pool)
+    ]
     return covariance, *spreads
 
 
-def correlation_yes(one, two=None, correlation=1.0):
+def correlation_yes(pool, other_pool=None, correlation=1.0):
     """Correlation of two labels 0 and 1 under the logistic model."""
 
     def variance(eta, sd):
         return mean_yes(eta, sd) * mean_yes(-eta, sd)
 
-    covariance, first, second = moments(mean_yes, variance, one, two, correlation)
+    covariance, first, second = moments(mean_yes, variance, pool, other_pool, correlation)
     return covariance / np.sqrt(first * second)
 
 
-def correlation_ordered(cutpoint, values, one, two=None, correlation=1.0):
+def correlation_ordered(cutpoint, values, pool, other_pool=None, correlation=1.0):
     """Correlation of two ordered labels under the cumulative probit model."""
     values = np.asarray(values, dtype=float)
 
@@ -79,5 +81,5 @@ def correlation_ordered(cutpoint, values, one, two=None, correlation=1.0):
         squares = mean_ordered(eta, sd, cutpoint, (values - values[0]) ** 2)
         return squares - (mean(eta, sd) - values[0]) ** 2
 
-    covariance, first, second = moments(mean, variance, one, two, correlation)
+    covariance, first, second = moments(mean, variance, pool, other_pool, correlation)
     return covariance / np.sqrt(first * second)

@@ -16,7 +16,7 @@ def nested(*items, closed=False):
     """
     labels = [ranking for rankings, _ in items for ranking in rankings]
     shut = np.array([ranking[:1] == ["closed"] for ranking in labels], dtype=bool)
-    blocks = [ranking[int(one) :] for ranking, one in zip(labels, shut, strict=True)]
+    blocks = [ranking[int(is_shut) :] for ranking, is_shut in zip(labels, shut, strict=True)]
     rows = [
         (cell, number)
         for ranking in blocks
@@ -44,8 +44,8 @@ def ranked_above(rankings, n_cells, closed):
     for ranking in rankings:
         listed = {cell for block in ranking for cell in block}
         rest = [] if closed else [[cell for cell in range(n_cells) if cell not in listed]]
-        for one, other in itertools.combinations([*ranking, *rest] if ranking else [], 2):
-            above[np.ix_(one, other)] = True
+        for upper, lower in itertools.combinations([*ranking, *rest] if ranking else [], 2):
+            above[np.ix_(upper, lower)] = True
     for middle in range(n_cells):
         above |= np.outer(above[:, middle], above[middle])
     return above

@@ -65,10 +65,10 @@ def by_nuts(model: Any, **options: Any) -> Any:
         return run(model, mode="NUMBA", nuts_sampler="pymc", **options)
 
 
-def same_draws(one: Any, other: Any, names: list[str], least: int = 150) -> None:
+def same_draws(first: Any, second: Any, names: list[str], least: int = 150) -> None:
     """Compare means and standard deviations of two runs, in Monte Carlo errors of both."""
     for name in names:
-        a, b = one[name], other[name]
+        a, b = first[name], second[name]
         if name == "correlation":  # one number, and ones
             a, b = a[..., 0, 1], b[..., 0, 1]
         assert min(float(az.ess(draws).min()) for draws in (a, b)) > least

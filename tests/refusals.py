@@ -14,11 +14,11 @@ def check_refused(error, cases):
     for name, call, pattern in cases:
         try:
             call()
-        except error as found:
-            if not re.search(pattern, str(found)):
-                wrong.append(f"{name}: expected {pattern!r}, found {found}")
-        except Exception as found:
-            wrong.append(f"{name}: expected {error.__name__}, found {found!r}")
+        except error as problem:
+            if not re.search(pattern, str(problem)):
+                wrong.append(f"{name}: expected {pattern!r}, found {problem}")
+        except Exception as problem:
+            wrong.append(f"{name}: expected {error.__name__}, found {problem!r}")
         else:
             wrong.append(f"{name}: was taken")
     assert not wrong, "\n".join(wrong)

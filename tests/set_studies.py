@@ -18,14 +18,14 @@ def study(n=40, annotators=4, seed=1, rare_share=0.2):
     rng = np.random.default_rng(seed)
     truth = rng.random((n, 3)) < [0.5, 0.4, rare_share]
 
-    def said(right):
+    def labels(right):
         return words(np.where(rng.random((n, 3)) < right, truth, ~truth))
 
     rows = {"item": np.tile(np.arange(n), annotators),
             "annotator": np.repeat(np.arange(annotators), n),
-            "label": [label for _ in range(annotators) for label in said(0.9)]}  # fmt: skip
+            "label": [label for _ in range(annotators) for label in labels(0.9)]}  # fmt: skip
     predicted = {"item": np.tile(np.arange(n), 2), "system": np.repeat(["good", "poor"], n),
-                 "label": said(0.95) + said(0.7)}  # fmt: skip
+                 "label": labels(0.95) + labels(0.7)}  # fmt: skip
     return rows, predicted, truth
 
 

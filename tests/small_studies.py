@@ -73,7 +73,7 @@ class Study:
         }
         return replace(self, rows=rows, predicted=predicted)
 
-    def said(self, pool=None):
+    def labels_by_item(self, pool=None):
         """Return item -> annotator -> labels."""
         out: dict = {item: {} for item in dict.fromkeys(row[0] for row in self.rows)}
         for item, annotator, _, of, label in self.rows:
@@ -119,9 +119,9 @@ def _label(rng, kind, space, liked):
     return space[liked] if rng.random() < 0.4 else space[rng.integers(len(space))]
 
 
-def psi(one, other, distance):
+def psi(first, second, distance):
     """Mean distance over all pairs of labels (Lovchinsky et al. 2020, Eq. 1)."""
-    return float(np.mean([distance(a, b) for a in one for b in other]))
+    return float(np.mean([distance(a, b) for a in first for b in second]))
 
 
 def nominal(a, b):
@@ -140,9 +140,9 @@ def ratio(a, b):
     return 0.0 if a == b else float(((a - b) / (a + b)) ** 2)
 
 
-def alpha_by_definition(said, distance):
+def alpha_by_definition(by_item, distance):
     """Krippendorff's alpha over all pairs, one by one: from item -> annotator -> labels."""
-    units = [list(by.values()) for by in said.values() if len(by) >= 2]
+    units = [list(by.values()) for by in by_item.values() if len(by) >= 2]
     everything = [labels for unit in units for labels in unit]
     n = len(everything)
     observed = sum(
@@ -158,10 +158,10 @@ def alpha_by_definition(said, distance):
     return 1.0 - (observed / n) / (expected / (n * (n - 1)))
 
 
-def ordinal_distance(said):
+def ordinal_distance(by_item):
     """Krippendorff's ordinal metric: labels given between two, the ends counted half, squared."""
     amount: dict = {}
-    for by in said.values():
+    for by in by_item.values():
         for labels in by.values() if len(by) >= 2 else ():
             for label in labels:
                 amount[label] = amount.get(label, 0.0) + 1.0 / len(labels)

@@ -82,7 +82,9 @@ def arrays(result):
 def assert_same(actual, expected, atol=1e-10):
     """Compare results by the names of their coordinates; undefined is equal to undefined."""
     assert type(actual) is type(expected)
-    for one, other in zip(arrays(actual), arrays(expected), strict=True):
-        assert (one.name, one.dims) == (other.name, other.dims)
-        names = {dim: other[dim] for dim in other.dims if dim in other.coords}
-        np.testing.assert_allclose(one.sel(names).values, other.values, atol=atol)
+    for array, expected_array in zip(arrays(actual), arrays(expected), strict=True):
+        assert (array.name, array.dims) == (expected_array.name, expected_array.dims)
+        names = {
+            dim: expected_array[dim] for dim in expected_array.dims if dim in expected_array.coords
+        }
+        np.testing.assert_allclose(array.sel(names).values, expected_array.values, atol=atol)

@@ -47,16 +47,27 @@ def test_an_integer_beyond_floats_is_no_finite_number():
 
 
 @pytest.mark.parametrize(
-    ("zero", "one"), [(True, True), (True, False), (False, True), (False, False)]
+    ("allow_zero", "allow_one"), [(True, True), (True, False), (False, True), (False, False)]
 )
-def test_probabilities_know_their_bounds(zero, one):
-    passes = {0: zero, 0.5: True, 1: one, -0.1: False, 1.1: False, "0.5": False, None: False}
+def test_probabilities_know_their_bounds(allow_zero, allow_one):
+    passes = {
+        0: allow_zero,
+        0.5: True,
+        1: allow_one,
+        -0.1: False,
+        1.1: False,
+        "0.5": False,
+        None: False,
+    }
     for value, allowed in passes.items():
         if allowed:
-            assert arguments.probability("p", value, allow_zero=zero, allow_one=one) == value
+            assert (
+                arguments.probability("p", value, allow_zero=allow_zero, allow_one=allow_one)
+                == value
+            )
         else:
             with pytest.raises(dx.ArgumentError, match="p: expected a number"):
-                arguments.probability("p", value, allow_zero=zero, allow_one=one)
+                arguments.probability("p", value, allow_zero=allow_zero, allow_one=allow_one)
 
 
 def test_whole_numbers_stay_within_bounds():

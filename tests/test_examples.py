@@ -27,7 +27,7 @@ def passed_on(module):
     """Return the names that a module imports for others: ``import name as name``."""
     tree = ast.parse(Path(module.__file__).read_text("utf-8"))
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
-    return {one.name for node in imports for one in node.names if one.name == one.asname}
+    return {alias.name for node in imports for alias in node.names if alias.name == alias.asname}
 
 
 def offered(module):

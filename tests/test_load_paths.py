@@ -63,7 +63,7 @@ def test_no_source_can_run_what_it_reads():
         str(path.relative_to(ROOT)): list(dangers(ast.parse(path.read_text("utf-8")), path))
         for path in SOURCES
     }
-    assert {path: what for path, what in result.items() if what} == {}
+    assert {path: calls for path, calls in result.items() if calls} == {}
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_what_an_evaluation_notes_is_text_when_it_comes_back(tmp_path, bomb):
     result.to_netcdf(tmp_path / "e.nc", engine="h5netcdf")
     with xr.open_datatree(tmp_path / "e.nc", engine="h5netcdf") as again:
         again = again.load()
-    for use in (dx.summary, lambda one: dx.report(one, tmp_path / "r.html", overwrite=True)):
+    for use in (dx.summary, lambda tree: dx.report(tree, tmp_path / "r.html", overwrite=True)):
         with suppress(dx.DissensusError, KeyError, ValueError):  # the words make no sense
             use(again)
     assert not trace.exists()

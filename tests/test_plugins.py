@@ -120,7 +120,7 @@ def test_a_name_that_is_taken_is_left_out_and_said_so(bring):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "words"),
     [
         ("gone", "plugins.nowhere", "a module that can be loaded; found ModuleNotFoundError"),
         ("panel", "plugins.panel:fit", "a module; found function"),
@@ -128,11 +128,11 @@ def test_a_name_that_is_taken_is_left_out_and_said_so(bring):
         ("plain", "small_studies", "MODEL, a dissensus.models.Model; found None"),
     ],
 )
-def test_one_that_is_not_in_order_is_named_with_its_package(bring, name, value, said):
+def test_one_that_is_not_in_order_is_named_with_its_package(bring, name, value, words):
     bring(**{name: value})
     with pytest.raises(dx.ArgumentError) as problem:
         dx.models.get(name)
-    assert f"the model '{name}' of their-models: expected {said}" in str(problem.value)
+    assert f"the model '{name}' of their-models: expected {words}" in str(problem.value)
 
 
 def test_the_command_lists_it_and_is_not_stopped_by_one_out_of_order(bring):

@@ -1,14 +1,40 @@
-"""How numbers and names are written."""
+"""How numbers and names are written, in results and in the code."""
 
 from __future__ import annotations
 
+import ast
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dissensus import wording
+
+ROOT = Path(__file__).resolve().parents[1]
+VAGUE = {"what", "found", "one", "it", "asked", "said", "voice", "voices", "doubt", "doubts"}
+"""Names that do not say what they hold. Error classes have the argument ``found``."""
+
+
+def bound(path):
+    """Return the names that a file gives to functions, classes, parameters and variables."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.arg) and node.arg != "found":
+            names.add(node.arg)
+    return names
+
+
+def test_names_in_the_code_say_what_they_hold():
+    files = [*(ROOT / "models").glob("*.py"), *(ROOT / "src" / "dissensus").rglob("*.py")]
+    assert len(files) > 300
+    vague = {str(path.relative_to(ROOT)): bound(path) & VAGUE for path in files}
+    assert not {path: names for path, names in vague.items() if names}
 
 
 @settings(deadline=None, max_examples=50)

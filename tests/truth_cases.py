@@ -15,7 +15,7 @@ class Case:
     """Labels item by item as pairs (annotator, label), answers as pairs (system, label)."""
 
     model: str
-    said: list[Item]
+    statements: list[Item]
     answers: list[Item] = field(default_factory=list)
     n_labels: int = 2
     kind: str = "nominal"
@@ -23,7 +23,7 @@ class Case:
 
     @property
     def n_annotators(self) -> int:
-        return 1 + max(who for item in self.said for who, _ in item)
+        return 1 + max(who for item in self.statements for who, _ in item)
 
     @property
     def n_systems(self) -> int:
@@ -46,7 +46,7 @@ class Case:
         return bool(self.n_systems) and self.get("evidence") == "annotators"
 
     def annotations(self) -> Any:
-        rows = [(f"i{i}", f"a{who}", label) for i, item in enumerate(self.said)
+        rows = [(f"i{i}", f"a{who}", label) for i, item in enumerate(self.statements)
                 for who, label in item]  # fmt: skip
         cells = [row[:2] for row in rows]
         table = dict(zip(("item", "annotator", "label"), zip(*rows, strict=True), strict=True))

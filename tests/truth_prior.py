@@ -15,18 +15,18 @@ from truth_cases import Case
 
 @dataclass
 class Points:
-    """Parameters of all voices, annotators and then systems."""
+    """Parameters of all respondents, annotators and then systems."""
 
     prevalence: Any
     """(point, label)"""
     right: Any
-    """Logits for a typical item (point, voice, label)."""
+    """Logits for a typical item (point, respondent, label)."""
     errors: Any
-    """(point, voice, label, response)"""
+    """(point, respondent, label, response)"""
     spread: Any
     """(point)"""
     slope: Any
-    """(point, voice)"""
+    """(point, respondent)"""
     shared: Any
     """(point)"""
     source: Any
@@ -49,7 +49,7 @@ class _Columns:
         self.used += n
         return self.u[:, self.used - n : self.used]
 
-    def one(self) -> Any:
+    def column(self) -> Any:
         return self.take(1)[:, 0]
 
     def shares(self, shape: Any) -> Any:
@@ -57,7 +57,7 @@ class _Columns:
         n = shape.shape[1]
         out, rest = np.empty((len(self.u), n)), np.ones(len(self.u))
         for k in range(n - 1):
-            part = special.betaincinv(shape[:, k], shape[:, k + 1 :].sum(axis=1), self.one())
+            part = special.betaincinv(shape[:, k], shape[:, k + 1 :].sum(axis=1), self.column())
             out[:, k], rest = rest * part, rest * (1 - part)
         out[:, n - 1] = rest
         return out
@@ -65,7 +65,7 @@ class _Columns:
     def row(self, shape: Any, z: int) -> tuple[Any, Any]:
         """Draw the logit of the place z of a Dirichlet row, and the shares of other places."""
         away = np.delete(shape, z, axis=1)
-        part = special.betaincinv(shape[:, z], away.sum(axis=1), self.one())
+        part = special.betaincinv(shape[:, z], away.sum(axis=1), self.column())
         errors = np.insert(self.shares(away), z, 0.0, axis=1)
         return special.logit(np.clip(part, 1e-290, 1 - 1e-16)), errors
 
@@ -88,18 +88,18 @@ def prior(case: Case, u: Any) -> tuple[Points, int, int]:
     base = graded(np.zeros(m), n)
     if case.model == "symmetric_confusion":
         if case.get("accuracy") == "annotator":
-            mean = named["mean_accuracy"] = 1 / n + (1 - 1 / n) * at.one()
-            sd = named["accuracy_spread"] = stats.norm.ppf((1 + at.one()) / 2)
+            mean = named["mean_accuracy"] = 1 / n + (1 - 1 / n) * at.column()
+            sd = named["accuracy_spread"] = stats.norm.ppf((1 + at.column()) / 2)
             normal = special.ndtri(at.take(case.n_annotators))
             people = special.logit(mean)[:, None] + sd[:, None] * normal
         else:
-            one = special.logit(1 / n + (1 - 1 / n) * at.one())
-            people = np.repeat(one[:, None], case.n_annotators, axis=1)
+            accuracy = special.logit(1 / n + (1 - 1 / n) * at.column())
+            people = np.repeat(accuracy[:, None], case.n_annotators, axis=1)
         if case.graded:
-            decay = named["distance_decay"] = special.ndtri(at.one())
+            decay = named["distance_decay"] = special.ndtri(at.column())
             base = graded(decay, n)
         if case.get("errors") == "unequal":
-            alike = named["error_concentration"] = np.exp(1.5 + special.ndtri(at.one()))
+            alike = named["error_concentration"] = np.exp(1.5 + special.ndtri(at.column()))
         people = np.repeat(people[:, :, None], n, axis=2)
         errors = np.repeat(base[:, None], case.n_annotators, axis=1)
         if case.get("errors") == "unequal":
@@ -108,7 +108,7 @@ def prior(case: Case, u: Any) -> tuple[Points, int, int]:
         people, errors, offset = _people(case, at, named)
     spread = np.zeros(m)
     if case.get("difficulty"):
-        spread = named["difficulty_spread"] = stats.norm.ppf((1 + at.one()) / 2)
+        spread = named["difficulty_spread"] = stats.norm.ppf((1 + at.column()) / 2)
     common = at.used
     slope = np.ones((m, case.n_annotators + case.n_systems))
     if case.model == "symmetric_confusion":
@@ -123,8 +123,8 @@ def prior(case: Case, u: Any) -> tuple[Points, int, int]:
         slope[:, case.n_annotators :] = steep
     shared, source = np.zeros(m), np.zeros(m)
     if case.get("systems") == "related":
-        shared = named["shared_answers"] = at.one()
-        named["source_typical_accuracy"] = at.one()
+        shared = named["shared_answers"] = at.column()
+        named["source_typical_accuracy"] = at.column()
         source = special.logit(named["source_typical_accuracy"])
     points = Points(
         prevalence, np.concatenate([people, systems], axis=1),
@@ -135,7 +135,7 @@ def prior(case: Case, u: Any) -> tuple[Points, int, int]:
 
 
 def _own_errors(at: _Columns, alike: Any, base: Any, out: Any) -> None:
-    """Write errors of voices' own (point, voice, label, response) around common ones."""
+    """Write errors of respondents' own (point, respondent, label, response) around common ones."""
     for statement in range(out.shape[1]):
         for z in range(base.shape[1]):
             shape = alike[:, None] * np.delete(base[:, z], z, axis=1)
@@ -154,7 +154,7 @@ def _people(case: Case, at: _Columns, named: dict[str, Any]) -> tuple[Any, Any, 
     population, alike = np.empty((m, n, n)), np.empty((m, n))
     level = offset = np.zeros((m, j))
     if pooling == "hierarchical":
-        sd = named["accuracy_spread"] = stats.norm.ppf((1 + at.one()) / 2)
+        sd = named["accuracy_spread"] = stats.norm.ppf((1 + at.column()) / 2)
         offset = special.ndtri(at.take(j))
         level = sd[:, None] * offset
     for z in range(n):
@@ -164,7 +164,7 @@ def _people(case: Case, at: _Columns, named: dict[str, Any]) -> tuple[Any, Any, 
             chance = special.expit(logit)[:, None]
             population[:, z] = np.where(np.arange(n) == z, chance, (1 - chance) * wrong)
         if pooling == "hierarchical":
-            alike[:, z] = 5.0 * special.gammaincinv(2.0, at.one())
+            alike[:, z] = 5.0 * special.gammaincinv(2.0, at.column())
         for statement in range(j):
             if pooling == "hierarchical":
                 right[:, statement, z], errors[:, statement, z] = _one_of_many(
@@ -184,7 +184,7 @@ def _people(case: Case, at: _Columns, named: dict[str, Any]) -> tuple[Any, Any, 
 def _one_of_many(at: _Columns, odds: Any, alike: Any, mean: Any, z: int) -> tuple[Any, Any]:
     """Draw a row around a population's: an accuracy of its own odds, and errors as of anybody."""
     a, b = (np.maximum(alike * special.expit(x), 1e-12) for x in (odds, -odds))
-    part = special.betaincinv(a, b, at.one())
+    part = special.betaincinv(a, b, at.column())
     shape = np.maximum(alike[:, None] * np.delete(mean, z, axis=1), 1e-12)
     errors = np.insert(at.shares(shape), z, 0.0, axis=1)
     return special.logit(np.clip(part, 1e-290, 1 - 1e-16)), errors
@@ -195,7 +195,7 @@ def _systems(case: Case, at: _Columns) -> tuple[Any, Any]:
     n, m = case.n_labels, len(at.u)
     right, errors = np.empty((m, case.n_systems, n)), np.empty((m, case.n_systems, n, n))
     for s in range(case.n_systems):
-        level = at.one()[:, None]
+        level = at.column()[:, None]
         for z in range(n):
             shape = 10.0 * np.where(np.arange(n) == z, level, (1 - level) / (n - 1))
             right[:, s, z], errors[:, s, z] = at.row(shape, z)

@@ -58,7 +58,7 @@ def likelihood_agrees(case: Case) -> None:
     want = log_likelihood(case, points, systems=not case.cut).sum(axis=1)
     values = variables(case, points)
     model = remove_value_transforms(case.build())
-    names = [one.name for one in model.value_vars]
+    names = [variable.name for variable in model.value_vars]
     with uncompiled():
         logp = pytensor.function(model.value_vars, model.observedlogp, on_unused_input="ignore")
     actual = [
@@ -75,7 +75,7 @@ def prior_agrees(case: Case, draws: int = 400) -> None:
     values, model = variables(case, points), case.build()
     kept = names_kept(points)
     values = {name: value[kept] for name, value in values.items()}
-    names = [one.name for one in model.free_RVs]
+    names = [variable.name for variable in model.free_RVs]
     with uncompiled():
         actual = pm.draw(model.free_RVs, draws, random_seed=1)
     for name, drawn in zip(names, actual, strict=True):
@@ -85,5 +85,5 @@ def prior_agrees(case: Case, draws: int = 400) -> None:
         want = values[name.removeprefix("typical_")]
         want = want.reshape(len(want), -1)
         assert drawn.reshape(draws, -1).shape[1] == want.shape[1], name
-        for k, (one, two) in enumerate(zip(drawn.reshape(draws, -1).T, want.T, strict=True)):
-            assert stats.ks_2samp(one, two).pvalue > 1e-4, f"{name}[{k}]"
+        for k, (variable, two) in enumerate(zip(drawn.reshape(draws, -1).T, want.T, strict=True)):
+            assert stats.ks_2samp(variable, two).pvalue > 1e-4, f"{name}[{k}]"

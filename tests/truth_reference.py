@@ -28,7 +28,7 @@ def eases(case: Case) -> Any:
 
 def joint(case: Case, points: Points, i: int, *, systems: bool) -> Any:
     """Return the probability of an item's labels with each state (point, truth, ease, source)."""
-    given = [*case.said[i]]
+    given = [*case.statements[i]]
     if systems and case.answers:
         given += [(case.n_annotators + who, label) for who, label in case.answers[i]]
     ease, n = eases(case), case.n_labels
@@ -64,7 +64,7 @@ def right(logit: Any, ease: Any, n_labels: int) -> Any:
 
 
 def answer(points: Points, statement: int, z: int, y: int, ease: float) -> Any:
-    """Return how probable a voice's own answer is (point)."""
+    """Return how probable a respondent's own answer is (point)."""
     n = points.right.shape[2]
     own = odds(points.right[:, statement, z], points.spread * points.slope[:, statement] * ease, n)
     return 1 / (1 + 1 / own) if y == z else points.errors[:, statement, z, y] / (1 + own)
@@ -73,7 +73,8 @@ def answer(points: Points, statement: int, z: int, y: int, ease: float) -> Any:
 def log_likelihood(case: Case, points: Points, *, systems: bool = True) -> Any:
     """Return that of each item (point, item)."""
     each = [
-        joint(case, points, i, systems=systems).sum(axis=(1, 2, 3)) for i in range(len(case.said))
+        joint(case, points, i, systems=systems).sum(axis=(1, 2, 3))
+        for i in range(len(case.statements))
     ]
     with np.errstate(divide="ignore"):
         return np.log(np.stack(each, axis=1))
@@ -140,10 +141,10 @@ def kept(case: Case, points: Points) -> tuple[dict[str, Any], dict[str, Any]]:
             out["system_confusion"] = rows[:, j:]
         if case.get("pooling") == "complete":
             out["population_confusion"] = rows[:, 0]
-    each = [joint(case, points, i, systems=not case.cut) for i in range(len(case.said))]
-    out["truth"] = np.stack([_shares(one).sum(axis=(2, 3)) for one in each], axis=1)
+    each = [joint(case, points, i, systems=not case.cut) for i in range(len(case.statements))]
+    out["truth"] = np.stack([_shares(joint_mass).sum(axis=(2, 3)) for joint_mass in each], axis=1)
     if case.get("difficulty"):
-        ease = [_shares(one).sum(axis=(1, 3)) @ eases(case) for one in each]
+        ease = [_shares(joint_mass).sum(axis=(1, 3)) @ eases(case) for joint_mass in each]
         out["item_difficulty"] = -points.spread[:, None] * np.stack(ease, axis=1)
     if not case.n_systems:
         return out, {}
@@ -161,7 +162,7 @@ def _shares(weight: Any) -> Any:
 
 
 def _row_of(case: Case, points: Points, statement: int) -> Any:
-    """Return a voice's confusion matrix over all items (point, label, response)."""
+    """Return a respondent's confusion matrix over all items (point, label, response)."""
     n = case.n_labels
     out = np.empty((len(points.prevalence), n, n))
     for z, y in np.ndindex(n, n):

@@ -16,7 +16,7 @@ PANEL = {"n_annotators": 5, "n_labels": 4, "ipc": 0.7, "asymmetry": 1.3}
 """Five annotators who label everything."""
 
 SPREAD = {"sigma_item": 1.0, "sigma_annotator": 0.5, "sigma": 1.0}
-ICC = SPREAD["sigma_item"] ** 2 / sum(one**2 for one in SPREAD.values())
+ICC = SPREAD["sigma_item"] ** 2 / sum(sd**2 for sd in SPREAD.values())
 
 
 def crowds(n: int) -> Arrays:

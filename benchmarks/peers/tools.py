@@ -212,7 +212,7 @@ def ours_alpha(data: dict[str, Any]) -> Iterator[Job]:
 
     for table in data["table"]:
         ann = annotations(table)
-        yield lambda ann=ann: dx.krippendorff_alpha(ann), lambda found: {"alpha": float(found)}
+        yield lambda ann=ann: dx.krippendorff_alpha(ann), lambda result: {"alpha": float(result)}
 
 
 @tool
@@ -225,7 +225,7 @@ def ours_alpha_draws(data: dict[str, Any]) -> Iterator[Job]:
         yield (
             lambda ann=ann: dx.bayesian_bootstrap("krippendorff_alpha", ann, draws=1000,
                                                   random_seed=1),
-            lambda found: {"alpha": float(found.mean()), "its standard error": float(found.std())},
+            lambda draws: {"alpha": float(draws.mean()), "its standard error": float(draws.std())},
         )  # fmt: skip
 
 
@@ -238,7 +238,7 @@ def krippendorff_alpha(data: dict[str, Any]) -> Iterator[Job]:
         ratings = table.T.astype(float)
         yield (
             lambda ratings=ratings: krippendorff.alpha(ratings, level_of_measurement="nominal"),
-            lambda found: {"alpha": float(found)},
+            lambda result: {"alpha": float(result)},
         )
 
 
@@ -250,7 +250,7 @@ def statsmodels_fleiss(data: dict[str, Any]) -> Iterator[Job]:
     for table in data["table"]:
         yield (
             lambda table=table: fleiss_kappa(aggregate_raters(table)[0]),
-            lambda found: {"alpha": float(found)},
+            lambda result: {"alpha": float(result)},
         )
 
 
@@ -285,7 +285,7 @@ def ours_interval(data: dict[str, Any]) -> Iterator[Job]:
         ann = annotations(table)
         yield (
             lambda ann=ann: dx.bayesian_bootstrap("krippendorff_alpha", ann, random_seed=1),
-            lambda found: _interval(float(found.mean()), *np.quantile(found, [0.025, 0.975]),
+            lambda result: _interval(float(result.mean()), *np.quantile(result, [0.025, 0.975]),
                                     float(data["alpha"])),
         )  # fmt: skip
 

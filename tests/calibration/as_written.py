@@ -135,9 +135,9 @@ def _fitted(fit: Callable[..., Any], annotations: xr.Dataset, hyper: Mapping[str
         )
 
 
-def _require_the_same_priors(one: Any, other: Any) -> None:
+def _require_the_same_priors(first: Any, second: Any) -> None:
     """Raise if the prior of one data set is not that of another: then it is not a prior."""
-    for mine, theirs in zip(_constants(one), _constants(other), strict=True):
+    for mine, theirs in zip(_constants(first), _constants(second), strict=True):
         if not np.array_equal(mine, theirs, equal_nan=True):
             raise NotDrawnError(
                 "the priors hang on the data: state them in calibration.forms.GIVEN "

@@ -18,17 +18,17 @@ def continued(fit):
     """Let each chain go on where the one before it ended: one long chain, cut into pieces."""
 
     def faulty(ann, *, draws, chains, **options):
-        one = fit(ann, draws=draws * chains, chains=1, **options)
+        long_fit = fit(ann, draws=draws * chains, chains=1, **options)
         pieces = {}
-        for group in one.children:
-            data = one[group].to_dataset()
+        for group in long_fit.children:
+            data = long_fit[group].to_dataset()
             if "draw" in data.dims:
                 parts = [data.isel(draw=slice(k * draws, (k + 1) * draws)) for k in range(chains)]
                 parts = [part.assign_coords(draw=np.arange(draws)) for part in parts]
                 data = xr.concat(parts, "chain").assign_coords(chain=np.arange(chains))
-            pieces[group] = data.assign_attrs(one.attrs)
+            pieces[group] = data.assign_attrs(long_fit.attrs)
         tree = xr.DataTree.from_dict(pieces)
-        tree.attrs.update(one.attrs)
+        tree.attrs.update(long_fit.attrs)
         return tree
 
     return faulty

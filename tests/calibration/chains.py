@@ -70,11 +70,11 @@ def after_other_data(fit: Fit, other: xr.Dataset, annotations: xr.Dataset, **hyp
     return fingerprint(fitted(fit, annotations, posterior_predictive=True, **hyper))
 
 
-def _other_draws(one: xr.DataTree, other: xr.DataTree) -> str:
+def _other_draws(first: xr.DataTree, second: xr.DataTree) -> str:
     """Name the variables of which the chains and draws that two fits share are not the same."""
     different = []
-    for name, draws in one["posterior"].data_vars.items():
-        theirs = other["posterior"][name]
+    for name, draws in first["posterior"].data_vars.items():
+        theirs = second["posterior"][name]
         both = {dim: slice(min(draws.sizes[dim], theirs.sizes[dim])) for dim in ("chain", "draw")}
         if name not in ONE_STREAM and not draws.isel(both).equals(theirs.isel(both)):
             different.append(str(name))

@@ -70,7 +70,7 @@ SAID = {
 OF_ANNOTATORS = {"formula": "~ age + group", "annotators": COVARIATES["annotators"]}
 
 
-_PAIRS = [(prompt, one, two) for prompt in range(6) for one in range(4) for two in range(one)]
+_PAIRS = [(prompt, a, b) for prompt in range(6) for a in range(4) for b in range(a)]
 VERDICTS = {
     "predictions": dx.pairs(
         {"left": [pair[1] for pair in _PAIRS] * 2, "right": [pair[2] for pair in _PAIRS] * 2,
@@ -86,9 +86,9 @@ VERDICTS = {
 
 def _rankings(rng: np.random.Generator) -> xr.Dataset:
     n = LABELS["ranking"]
-    said: dict[str, dict[str, list[list[int]]]] = {}
+    rankings: dict[str, dict[str, list[list[int]]]] = {}
     for i in range(N_ITEMS):
         first = rng.permutation(n)[: n - 1].tolist()
         lists = [[[first[0]], first[1:]], [[first[2]], [first[0]]], [[x] for x in first]]
-        said[f"i{i}"] = {f"a{k}": lists[k] for k in range(1 + i % 3)}
-    return dx.from_rankings(said, labels=range(n))
+        rankings[f"i{i}"] = {f"a{k}": lists[k] for k in range(1 + i % 3)}
+    return dx.from_rankings(rankings, labels=range(n))

@@ -17,7 +17,8 @@ from calibration.harness import Case
 from dissensus import models
 
 NOT_DRAWN: Final = {
-    "inverse_rank": "has no likelihood: `build` begins where the rankings have been used",
+    "inverse_rank": "the model that `build` returns has no likelihood of rankings, because it "
+    "starts from the posterior given the rankings",
 }
 """Models of which no study can be drawn from `build`; each has a simulator written by hand."""
 

@@ -60,7 +60,7 @@ def runs() -> dict[str, Run]:
     return dict(sorted(out.items()))
 
 
-def found(run: Run, studies: int | None = None, *, again: bool = False) -> saved.Found:
+def record_of(run: Run, studies: int | None = None, *, again: bool = False) -> saved.Record:
     """Return what is known of a form, and find it out if that is nothing, little or stale."""
     wanted = studies or run.studies
     known = saved.read(run.name)
@@ -85,12 +85,14 @@ def main() -> None:
     for name, run in every.items():
         if requested.page or not any(part in name for part in requested.only):
             continue
-        one = found(run, requested.studies, again=requested.again)
-        p = {question: harness.p_value(x) for question, x in one.places.items()}
+        record = record_of(run, requested.studies, again=requested.again)
+        p = {question: harness.p_value(x) for question, x in record.places.items()}
         least = min(p.values())
         poor += [f"{name}: {question}" for question, value in p.items() if value < FALSE_ALARM]
-        print(f"{name}: {one.studies} studies, {one.minutes:.1f} min, p {least:.4f}", flush=True)
-    print(page.write([one for one in map(saved.read, every) if one is not None], list(every)))
+        print(
+            f"{name}: {record.studies} studies, {record.minutes:.1f} min, p {least:.4f}", flush=True
+        )
+    print(page.write([x for x in map(saved.read, every) if x is not None], list(every)))
     if poor:
         raise SystemExit("not calibrated: " + "; ".join(poor))
 

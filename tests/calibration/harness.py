@@ -60,7 +60,7 @@ def places(draws: Floats, truth: Floats, rng: np.random.Generator) -> Floats:
 
 def run(fit: Fit, simulate: Callable[[np.random.Generator], Case], *, studies: int,
         draws: int = 199, seed: int = 0,
-        enough: Callable[[dict[str, Floats]], bool] = lambda found: False,
+        enough: Callable[[dict[str, Floats]], bool] = lambda places: False,
         ) -> dict[str, Floats]:  # fmt: skip
     """Return the places of the truth over several studies, for each question.
 

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from calibration import forms
 from calibration.harness import Floats, envelope, p_value
-from calibration.saved import ROOT, Found, file_of
+from calibration.saved import ROOT, Record, file_of
 
 PAGE: Final = ROOT / "docs" / "calibration.md"
 PICTURES: Final = ROOT / "docs" / "calibration"
@@ -22,35 +22,38 @@ COLOURS: Final = 24
 
 _HEAD: Final = """# Calibration
 
-Does each sampler draw from the posterior of the model as it is written? Parameters are drawn from
-the prior, and annotations given these. The model is then fitted, and the rank of the true value
-among the posterior draws is computed. If the fit is right, these ranks are uniform, for every
-function of parameters and data, here a *question* (Talts et al. 2018; Modrak et al. 2023). Ranks
-that are not uniform show a fault of the sampler or of its warm-up, or a difference between the two
-forms of the model, the one that is simulated and the one that is fitted.
+These tests check whether each sampler draws from the posterior of its model (simulation-based
+calibration). In each simulated study, parameters are drawn from the prior, and annotations are
+drawn given the parameters. The model is then fitted to the annotations, and the rank of the true
+value among the posterior draws is computed. A *question* is a function of parameters and data
+whose ranks are computed. If the sampler is correct, the ranks over studies are uniform for every
+question (Talts et al. 2018; Modrak et al. 2023). Ranks that are not uniform show a fault of the
+sampler or of its warm-up, or a difference between the simulated and the fitted model.
 
 The full tests take hours and do not run with every change, but reduced forms of most of them do.
-These tests ran in full and passed, in parts on the days given:
+The table gives the days on which the full tests ran and passed:
 
 ```{{csv-table}}
 :file: calibration/passes.csv
 :header-rows: 1
 ```
 
-Forms "as written" are simulated from the model that `build` returns, and fitted by `fit`; the
-harness has no code for single models. The other forms are simulated by hand-written NumPy code,
-without PyMC, from the models' cards.
+A *form* is a model with certain settings and data. Forms "as written" are simulated from the PyMC
+model that `build` returns, and fitted by `fit`. The code of these tests is the same for all models.
+The other forms are simulated by NumPy code without PyMC, written by hand from the models' cards.
 
-In *errors together* and *weight of a system*, the correlation of errors and a system's knowledge
-beyond the annotators' are learned from known labels. Together with the labels this is not a
-generative model, because annotators are learned from labels alone. Each of the two forms draws
-only the part that has a joint distribution, with 5,000 items, which determine the annotators'
-parameters (`tests/calibration/truth_correlated.py`).
+In the forms *errors together* and *weight of a system*, the correlation of errors and the weight of
+a system's predictions are learned from known labels. This is not a generative model of known labels
+and annotations together, because the annotators' parameters are learned from the annotations alone.
+Each of the two forms therefore simulates only the part that has a joint distribution. It has 5,000
+items, which determine the annotators' parameters (`tests/calibration/truth_correlated.py`).
 
-In the pictures the line is the distribution function of the ranks minus its expectation. In 95 of
-100 right fits, the whole line is within the grey band (Säilynoja, Bürkner & Vehtari 2022). p is the
-probability that uniform ranks deviate as much; it is never below 1/2001. A question passes if
-p > 1/1000: of {questions} right ones about {expected:.1f} will not.
+In the pictures, the line is the distribution function of the ranks minus its expectation. If the
+sampler is correct, the whole line is within the grey band with probability .95 (Säilynoja, Bürkner
+& Vehtari 2022). In the tables, n is the number of studies with this question, and p is the
+probability that uniform ranks deviate at least as much. It is estimated by simulation and is never
+below 1/2001. A question passes if p > 1/1000. If all {questions} questions are right,
+about {expected:.1f} of them will fail.
 
 {found}
 
@@ -58,20 +61,20 @@ p > 1/1000: of {questions} right ones about {expected:.1f} will not.
 """
 
 
-def write(actual: Sequence[Found], wanted: Sequence[str]) -> str:
+def write(actual: Sequence[Record], wanted: Sequence[str]) -> str:
     """Write the page and its pictures; return a sentence on it.
 
     Sections and pictures of forms whose results are not on this machine stay as they are.
     """
     PICTURES.mkdir(exist_ok=True)
     kept = {name: text for name, text in sections().items() if name in wanted}
-    every = kept | {one.name: _section(one) for one in actual}
+    every = kept | {record.name: _section(record) for record in actual}
     every = {name: every[name] for name in sorted(every)}
     parts = [head(every, actual, wanted)]
     for model in dict.fromkeys(name.split(": ")[0] for name in every):
         parts.append(f"\n## {model}\n")
         if model in forms.NOT_DRAWN:
-            parts.append(f"Not drawn from as written: it {forms.NOT_DRAWN[model]}.\n")
+            parts.append(f'There is no form "as written": {forms.NOT_DRAWN[model]}.\n')
         parts += [text for name, text in every.items() if name.split(": ")[0] == model]
     PAGE.write_text("\n".join(parts), encoding="utf-8")
     shown = {file_of(name).with_suffix(".png").name for name in every}
@@ -101,7 +104,7 @@ def passes(p: float) -> bool:
     return p > FALSE_ALARM
 
 
-def head(every: Mapping[str, str], actual: Sequence[Found], wanted: Sequence[str]) -> str:
+def head(every: Mapping[str, str], actual: Sequence[Record], wanted: Sequence[str]) -> str:
     """Return what the page begins with; ``every`` are all sections, ``found`` those made now."""
     text = "\n".join(every.values())
     judged = re.findall(r"\| (pass|\*\*FAIL\*\*) \|$", text, flags=re.MULTILINE)
@@ -110,7 +113,7 @@ def head(every: Mapping[str, str], actual: Sequence[Found], wanted: Sequence[str
     stale = text.count(", sources changed since.")
     missing = [name for name in wanted if name not in every]
     n = max(len(judged), 1)
-    versions = sorted({tuple(one.versions.items()) for one in actual})
+    versions = sorted({tuple(record.versions.items()) for record in actual})
     message = "; ".join(", ".join(f"{k} {v}" for k, v in each) for each in versions)
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}" if dates else "-"
     words = [
@@ -119,7 +122,7 @@ def head(every: Mapping[str, str], actual: Sequence[Found], wanted: Sequence[str
         f"{studies:,} studies, run {when}{f', the last with {message}' if message else ''}.",
     ]
     if stale:
-        words.append(f"Sources have changed since {stale} of the forms were run.")
+        words.append(f"For {stale} of the forms, sources have changed since the run.")
     lacking = f"Not run yet, of {len(wanted)} forms: {'; '.join(missing)}.\n\n" if missing else ""
     return _HEAD.format(
         questions=n, expected=n * FALSE_ALARM, found=" ".join(words), missing=lacking,
@@ -127,19 +130,21 @@ def head(every: Mapping[str, str], actual: Sequence[Found], wanted: Sequence[str
     )  # fmt: skip
 
 
-def _section(one: Found) -> str:
+def _section(record: Record) -> str:
     """Return the table of a form and its picture, which is drawn."""
-    image = file_of(one.name).with_suffix(".png").name
-    picture(one.places, PICTURES / image)
-    form = one.name.split(": ", 1)[-1]
+    image = file_of(record.name).with_suffix(".png").name
+    picture(record.places, PICTURES / image)
+    form = record.name.split(": ", 1)[-1]
     lines = [
         f"### {form}\n",
-        f"{one.studies} studies, up to {one.draws} draws of each, {one.minutes:.1f} minutes; "
-        f"{one.date}, commit {one.commit}{', sources changed since' if one.stale else ''}.\n",
+        f"{record.studies} studies, up to {record.draws} draws of each, "
+        f"{record.minutes:.1f} minutes; "
+        f"{record.date}, commit {record.commit}"
+        f"{', sources changed since' if record.stale else ''}.\n",
         f"![{form}](calibration/{image})\n",
         "| question | n | p | |", "|---|---|---|---|",
     ]  # fmt: skip
-    for question, x in one.places.items():
+    for question, x in record.places.items():
         p = p_value(x)
         lines.append(f"| {question} | {len(x)} | {p:.4f} | {'pass' if passes(p) else '**FAIL**'} |")
     return "\n".join(lines) + "\n"

@@ -45,18 +45,18 @@ def case(form: str, rng: np.random.Generator) -> Case:
     base = form.removesuffix(", covariates")
     all_known = base.startswith("truth known")
     guessing = base not in ("truth known", "truth unknown, no guesses")
-    what = _world(rng, n_labels, all_known=all_known, guessing=guessing, regress=base != form)
-    table = pd.DataFrame(what.codes)
+    world = _world(rng, n_labels, all_known=all_known, guessing=guessing, regress=base != form)
+    table = pd.DataFrame(world.codes)
     confidence = form == "confidence"
-    table["confidence"] = (what.level + 1) / LEVELS
+    table["confidence"] = (world.level + 1) / LEVELS
     ann = dx.annotations(
         table, confidence="confidence", kind="nominal", labels=list(range(n_labels))
     )
     n_known = ITEMS if all_known else 5 * (base == "truth of some known")
-    known = {i: int(what.truth[i]) for i in range(n_known)}
-    levels = [k for k in range(LEVELS) if (what.level == k).any()]
-    ask = partial(_questions, what, known, levels if confidence and len(levels) == LEVELS else [])
-    settings = {"truth": known, "confidence": confidence, "guessing": guessing, **what.options}
+    known = {i: int(world.truth[i]) for i in range(n_known)}
+    levels = [k for k in range(LEVELS) if (world.level == k).any()]
+    ask = partial(_questions, world, known, levels if confidence and len(levels) == LEVELS else [])
+    settings = {"truth": known, "confidence": confidence, "guessing": guessing, **world.options}
     return Case(ann, settings, ask, thin=_THIN.get(form, 20))
 
 
@@ -113,47 +113,47 @@ def _covariates(rng: np.random.Generator, item: Any, annotator: Any) -> tuple[An
 
 
 def _questions(
-    what: World, known: Mapping[int, int], levels: list[int], fit: xr.DataTree
+    world: World, known: Mapping[int, int], levels: list[int], fit: xr.DataTree
 ) -> Mapping[str, tuple[Floats, Floats]]:
     """Ask of parameters, and of how probable the labels are under them."""
     posterior = fit["posterior"].to_dataset()
 
-    def asked(name: str, *place: int) -> tuple[Floats, Floats]:
+    def question(name: str, *place: int) -> tuple[Floats, Floats]:
         draws = posterior[name].to_numpy().reshape(-1, *posterior[name].shape[2:])
-        true = np.asarray(what.parameters[name], dtype=np.float64)
+        true = np.asarray(world.parameters[name], dtype=np.float64)
         return draws[(slice(None), *place)][:, None], np.asarray(true[place]).reshape(1)
 
     out = {
-        name: asked(name) for name in ("mean_ability", "ability_spread", "difficulty_spread")
+        name: question(name) for name in ("mean_ability", "ability_spread", "difficulty_spread")
     } | {
-        "ability": asked("ability", 1), "difficulty": asked("difficulty", 2),
-        "prevalence": asked("prevalence", 0),
+        "ability": question("ability", 1), "difficulty": question("difficulty", 2),
+        "prevalence": question("prevalence", 0),
     }  # fmt: skip
-    if what.options:
-        out |= {f"coefficient[{k}]": asked("coefficient", k) for k in range(3)}
+    if world.options:
+        out |= {f"coefficient[{k}]": question("coefficient", k) for k in range(3)}
     if levels:
-        out |= {name: asked(name, 0) for name in ("confidence_if_right", "confidence_if_wrong")}
+        out |= {name: question(name, 0) for name in ("confidence_if_right", "confidence_if_wrong")}
     log_likelihood = fit["sample_stats"]["log_likelihood"].to_numpy().ravel()
     with_levels = "confidence_if_right" in posterior
     if not with_levels or levels:
-        true = np.array([_log_likelihood(what, known, with_levels)])
+        true = np.array([_log_likelihood(world, known, with_levels)])
         out["log-likelihood"] = log_likelihood[:, None], true
     return out
 
 
-def _log_likelihood(what: World, known: Mapping[int, int], with_levels: bool) -> float:
+def _log_likelihood(world: World, known: Mapping[int, int], with_levels: bool) -> float:
     """Return that of the labels under the true parameters, unknown truths summed out."""
-    p, codes = what.parameters, what.codes
+    p, codes = world.parameters, world.codes
     n = len(p["prevalence"])
     log_odds = p["ability"][codes["annotator"]] - p["difficulty"][codes["item"]]
-    log_odds = log_odds + what.covariates @ p["coefficient"]
-    if what.guessing:
+    log_odds = log_odds + world.covariates @ p["coefficient"]
+    if world.guessing:
         log_odds = np.logaddexp(log_odds, -np.log(n - 1))
     right = special.log_expit(log_odds)
     wrong = special.log_expit(-log_odds) - np.log(n - 1)
     if with_levels:
-        right = right + np.log(p["confidence_if_right"])[what.level]
-        wrong = wrong + np.log(p["confidence_if_wrong"])[what.level]
+        right = right + np.log(p["confidence_if_right"])[world.level]
+        wrong = wrong + np.log(p["confidence_if_wrong"])[world.level]
     table = np.log(p["prevalence"])[None].repeat(ITEMS, axis=0)
     for z in range(n):
         np.add.at(table[:, z], codes["item"], np.where(codes["label"] == z, right, wrong))

@@ -31,7 +31,7 @@ _SOURCES: Final = (
 )  # fmt: skip
 
 
-class Found(NamedTuple):
+class Record(NamedTuple):
     """The places of the truth in one form, and how they were found."""
 
     name: str
@@ -73,8 +73,8 @@ def _bare(text: str) -> str:
         body = getattr(node, "body", None)
         if isinstance(body, list):
             node.body = [
-                one for one in body
-                if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+                child for child in body
+                if not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant))
             ]  # fmt: skip
     return ast.dump(tree)
 
@@ -84,7 +84,7 @@ def save(name: str, studies: int, draws: int, places: Mapping[str, Floats], seco
     labels: dict[str, Any] = {
         "name": name, "studies": studies, "draws": draws, "minutes": round(seconds / 60, 2),
         "date": time.strftime("%Y-%m-%d"), "commit": _commit(), "sources": sources(),
-        "versions": {one: version(one) for one in ("dissensus", "pymc", "numpy", "numba")},
+        "versions": {tool: version(tool) for tool in ("dissensus", "pymc", "numpy", "numba")},
         "places": {q: np.round(x, 6).tolist() for q, x in places.items()},
     }  # fmt: skip
     FOLDER.mkdir(exist_ok=True)
@@ -93,13 +93,13 @@ def save(name: str, studies: int, draws: int, places: Mapping[str, Floats], seco
     part.replace(file_of(name))
 
 
-def read(name: str) -> Found | None:
+def read(name: str) -> Record | None:
     """Return what was found of a form, or None."""
     if not file_of(name).exists():
         return None
     content = json.loads(file_of(name).read_text(encoding="utf-8"))
     content["places"] = {question: np.array(x) for question, x in content["places"].items()}
-    return Found(**content)
+    return Record(**content)
 
 
 def _commit() -> str:

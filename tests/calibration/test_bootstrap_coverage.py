@@ -25,18 +25,18 @@ def study(rng, n_items):
     truth = rng.choice(LABELS, n_items, p=[0.4, 0.3, 0.2, 0.1])
     ease = rng.beta(4, 1, n_items)
 
-    def said(skill):
+    def labels_of(skill):
         right = rng.random((n_items, len(skill))) < skill * ease[:, None]
         other = (truth[:, None] + rng.integers(1, LABELS, right.shape)) % LABELS
         return np.where(right, truth[:, None], other)
 
-    labels, kept = said(SKILL), rng.random((n_items, len(SKILL))) < 0.9
+    labels, kept = labels_of(SKILL), rng.random((n_items, len(SKILL))) < 0.9
     item, who = np.nonzero(kept)
     ann = dx.annotations(
         {"item": item, "annotator": who, "label": labels[item, who], "pool": who // 3},
         pool="pool", kind="nominal", labels=range(LABELS),
     )  # fmt: skip
-    answers = said(np.array([SYSTEM]))[:, 0]
+    answers = labels_of(np.array([SYSTEM]))[:, 0]
     names = ann["item"].to_numpy()
     pred = dx.predictions(
         {"item": names, "system": ["s"] * len(names), "label": answers[names]}, kind="nominal"

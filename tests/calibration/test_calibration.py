@@ -80,11 +80,11 @@ def test_a_full_run_fails_if_a_form_is_not_calibrated(monkeypatch, capsys, fault
     """With a rank that is always the least, as of a posterior that is too high."""
     places = np.zeros(200) if fault else (np.arange(200) + 0.5) / 200
     run = full.Run("a form", None, None, 200, 999)
-    kept = full.saved.Found("a form", 200, 999, {"a question": places}, 1.0, "", "", {}, "")
+    kept = full.saved.Record("a form", 200, 999, {"a question": places}, 1.0, "", "", {}, "")
     monkeypatch.setattr(full, "runs", lambda: {"a form": run})
-    monkeypatch.setattr(full, "found", lambda run, studies, *, again: kept)
+    monkeypatch.setattr(full, "record_of", lambda run, studies, *, again: kept)
     monkeypatch.setattr(full.saved, "read", lambda name: None)
-    monkeypatch.setattr(full.page, "write", lambda found, names: "written")
+    monkeypatch.setattr(full.page, "write", lambda records, names: "written")
     monkeypatch.setattr("sys.argv", ["full"])
     if fault:
         with pytest.raises(SystemExit, match="not calibrated: a form: a question"):

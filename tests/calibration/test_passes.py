@@ -71,7 +71,7 @@ def test_forms_that_did_not_run_here_stay_on_the_page(monkeypatch, tmp_path):
     for attribute, value in (("PAGE", copy), ("PICTURES", pictures), ("ROOT", tmp_path)):
         monkeypatch.setattr(page, attribute, value)
     page.write([], [name for name in before if name != gone])
-    assert page.sections() == {name: one for name, one in before.items() if name != gone}
+    assert page.sections() == {name: section for name, section in before.items() if name != gone}
     assert len(list(pictures.iterdir())) == len(before) - 1
     page.write([], list(before))
     assert f"Not run yet, of {len(before)} forms: {gone}." in copy.read_text("utf-8")

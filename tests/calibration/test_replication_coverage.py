@@ -48,8 +48,8 @@ def held(family, correlation, seed):
 
 def coverage(family, correlation, studies, seed):
     """Return for each quantity the share of studies whose interval contains it, by pool or pair."""
-    each = [held(family, correlation, seed + one) for one in range(studies)]
-    return {name: np.mean([one[name] for one in each], axis=0) for name in each[0]}
+    each = [held(family, correlation, seed + k) for k in range(studies)]
+    return {name: np.mean([shares[name] for shares in each], axis=0) for name in each[0]}
 
 
 @pytest.mark.slow

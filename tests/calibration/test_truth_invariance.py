@@ -37,14 +37,14 @@ FAR = 4.5
 def at(world, setting):
     """Return what starts a chain at the world that the study came from."""
 
-    def start(what, rng):
-        par, first = blank(what.form), what.form.first_system
-        statements = [*range(first), *range(setting.n_annotators, len(world.skill))]
+    def start(process, rng):
+        par, first = blank(process.form), process.form.first_system
+        respondents = [*range(first), *range(setting.n_annotators, len(world.skill))]
         par.log_prevalence[:] = np.log(world.prevalence)
-        par.skill[:] = world.skill[statements]
-        par.log_error[:] = world.log_error[statements]
+        par.skill[:] = world.skill[respondents]
+        par.log_error[:] = world.log_error[respondents]
         par.log_base[:] = world.log_base
-        par.slope[:] = world.slope[statements]
+        par.slope[:] = world.slope[respondents]
         numbers = {
             places.MEAN: world.mean, places.SPREAD: world.spread, places.DECAY: world.decay,
             places.CONCENTRATION: world.concentration, places.DIFFICULTY: world.difficulty,
@@ -70,10 +70,10 @@ def changes(name, studies, seed, fault=lambda fit: fit):
     result = {}
     for _ in range(studies):
         drawn = draw(SETTINGS[name](rng), rng)
-        start = at(drawn.what, drawn.setting)
+        start = at(drawn.world, drawn.setting)
         with (
             mock.patch.object(sampler, "start", start),
-            mock.patch.object(fit_parts, "_diagnosed", lambda what, posterior: {}),
+            mock.patch.object(fit_parts, "_diagnosed", lambda process, posterior: {}),
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("ignore", DissensusWarning)

@@ -37,20 +37,20 @@ def errors(setting, seed=5):
                        random_seed=int(rng.integers(2**31)), **drawn.hyper)  # fmt: skip
         mean = tree["posterior"].to_dataset()[["truth", "item_difficulty"]].mean(("chain", "draw"))
         truth = np.eye(setting.n_labels)[drawn.study.truth]
-        hard = -drawn.what.difficulty * FIFTHS[drawn.study.fifth]
+        hard = -drawn.world.difficulty * FIFTHS[drawn.study.fifth]
         yield (
             (mean["truth"].to_numpy(), truth - mean["truth"].to_numpy()),
             (mean["item_difficulty"].to_numpy(), hard - mean["item_difficulty"].to_numpy()),
         )
 
 
-def score(said, error):
+def score(estimate, error):
     """Return a z-score of their correlation; studies are independent, items of one are not.
 
     Weights may hang on what was said, so that a study where much was said does not drown the rest.
     """
     each = np.array([
-        (a * b).sum() / np.sqrt((a**2).sum()) for a, b in zip(said, error, strict=True)
+        (a * b).sum() / np.sqrt((a**2).sum()) for a, b in zip(estimate, error, strict=True)
     ])  # fmt: skip
     return each.mean() / (each.std(ddof=1) / np.sqrt(len(each)))
 
@@ -59,8 +59,8 @@ def score(said, error):
 @pytest.mark.parametrize("model", sorted(SETTINGS))
 def test_items_are_on_average_as_they_are_said_to_be(model):
     for result in zip(*errors(SETTINGS[model]), strict=True):
-        said, error = zip(*result, strict=True)
-        assert len(said[0]) == ITEMS[model]
-        assert abs(score(said, error)) < 4
+        estimate, error = zip(*result, strict=True)
+        assert len(estimate[0]) == ITEMS[model]
+        assert abs(score(estimate, error)) < 4
         # Said twice as loudly, it would be found out.
-        assert abs(score(said, [b - a for a, b in zip(said, error, strict=True)])) > 4
+        assert abs(score(estimate, [b - a for a, b in zip(estimate, error, strict=True)])) > 4

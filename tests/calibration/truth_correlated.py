@@ -85,7 +85,7 @@ def _labels(n: int, rng: Generator) -> tuple[xr.Dataset, Codes, Floats]:
     given[~given.any(axis=1), 0] = True
     item, who = np.nonzero(given)
     meant = rng.choice(n, N_ITEMS, p=prevalence)
-    label = _said(meant[item], accuracy, n, rng)
+    label = _answered(meant[item], accuracy, n, rng)
     votes = np.zeros((N_ITEMS, n), dtype=np.int64)
     np.add.at(votes, (item, label), 1)
     table = {"item": item, "annotator": who, "label": label}
@@ -93,7 +93,7 @@ def _labels(n: int, rng: Generator) -> tuple[xr.Dataset, Codes, Floats]:
     return ann, votes, np.log(prevalence) + votes * np.log(accuracy * (n - 1) / (1 - accuracy))
 
 
-def _said(meant: Codes, accuracy: float, n: int, rng: Generator) -> Codes:
+def _answered(meant: Codes, accuracy: float, n: int, rng: Generator) -> Codes:
     """Draw answers that are right with this probability, and else any other label."""
     other = (meant + rng.integers(1, n, len(meant))) % n
     return np.where(rng.random(len(meant)) < accuracy, meant, other)
@@ -103,7 +103,7 @@ def _answers(log_p: Floats, rng: Generator) -> tuple[Codes, float]:
     """Draw a system's answers, and the weight that they have beyond the labels."""
     n = log_p.shape[1]
     accuracy = rng.random()
-    answers = _said(_pick(log_p, rng), accuracy, n, rng)
+    answers = _answered(_pick(log_p, rng), accuracy, n, rng)
     independent = min(max(np.log(accuracy * (n - 1) / (1 - accuracy)), 0.0), MOST)
     weight = rng.uniform(LOW, HIGH) * independent + MORE * rng.standard_normal()
     return answers, weight

@@ -33,24 +33,24 @@ def other_process(change):
 def other_prior(**priors):
     """Fit with other priors than the card states."""
     given = {name: np.array(x) if isinstance(x, list) else x for name, x in priors.items()}
-    return other_process(lambda what: what._replace(priors=what.priors._replace(**given)))
+    return other_process(lambda process: process._replace(priors=process.priors._replace(**given)))
 
 
 @other_process
-def systems_twice(what):
+def systems_twice(process):
     """Count what systems said twice."""
-    theirs = what.respondent >= what.form.first_system
-    again = {name: np.concatenate([getattr(what, name), getattr(what, name)[theirs]])
+    theirs = process.respondent >= process.form.first_system
+    again = {name: np.concatenate([getattr(process, name), getattr(process, name)[theirs]])
              for name in ("item", "respondent", "label")}  # fmt: skip
-    return what._replace(**again)
+    return process._replace(**again)
 
 
 def patterns_once(fit):
     """Take each pattern of labels for one item, however many have it."""
     votes = Process.votes
 
-    def once(what):
-        result, pattern = votes(what)
+    def once(process):
+        result, pattern = votes(process)
         return result._replace(n_items=np.ones_like(result.n_items)), pattern
 
     def faulty(ann, **options):
@@ -162,9 +162,9 @@ def other_labels_known(fit):
 def other_layer(**priors):
     """Fit with other priors of what ``error_correlation`` adds."""
 
-    def change(what):
+    def change(process):
         given = {name: np.array(x) for name, x in priors.items()}
-        return what._replace(errors=what.errors._replace(**given))
+        return process._replace(errors=process.errors._replace(**given))
 
     return other_process(change)
 

@@ -31,12 +31,12 @@ from scipy import special
 
 def questions_of(drawn: Drawn, rng: Generator) -> Callable[[xr.DataTree], Mapping[str, Any]]:
     """Return what to ask of a fit to the study."""
-    setting, what, study = drawn[:3]
+    setting, world, study = drawn[:3]
     many = annotators_are_known(setting)
-    requested = {} if many else _of_annotators(setting, what)
+    requested = {} if many else _of_annotators(setting, world)
     if many or setting.evidence == "all":
-        requested |= _of_systems(setting, what, study)
-    whole = np.empty(0) if many else np.array([log_likelihood(setting, what, study)])
+        requested |= _of_systems(setting, world, study)
+    whole = np.empty(0) if many else np.array([log_likelihood(setting, world, study)])
 
     def questions(fit: xr.DataTree) -> Mapping[str, tuple[Floats, Floats]]:
         out = {q: (_drawn(fit, name, at), np.array([x])) for q, (name, at, x) in requested.items()}
@@ -51,54 +51,54 @@ def questions_of(drawn: Drawn, rng: Generator) -> Callable[[xr.DataTree], Mappin
     return questions
 
 
-def _of_annotators(setting: Setting, what: World) -> dict[str, Any]:
+def _of_annotators(setting: Setting, world: World) -> dict[str, Any]:
     """Return what annotators are like: the names of parameters, where in them, and the truth."""
-    right = accuracy(setting, what)
+    right = accuracy(setting, world)
     everyone = not setting.own_accuracy and not setting.pooling
     out: dict[str, Any] = {
-        "prevalence of the first": ("prevalence", 0, what.prevalence[0]),
-        "prevalence of the last": ("prevalence", -1, what.prevalence[-1]),
+        "prevalence of the first": ("prevalence", 0, world.prevalence[0]),
+        "prevalence of the last": ("prevalence", -1, world.prevalence[-1]),
         "annotator accuracy": ("annotator_accuracy", () if everyone else 0, right[0]),
     }
     if setting.own_accuracy:
-        out["mean accuracy"] = ("mean_accuracy", (), special.expit(what.mean))
-        out["accuracy spread"] = ("accuracy_spread", (), what.spread)
+        out["mean accuracy"] = ("mean_accuracy", (), special.expit(world.mean))
+        out["accuracy spread"] = ("accuracy_spread", (), world.spread)
     if setting.ordered and setting.errors != "equal":
-        out["distance decay"] = ("distance_decay", (), what.decay)
+        out["distance decay"] = ("distance_decay", (), world.decay)
     if setting.errors == "unequal":
-        out["error concentration"] = ("error_concentration", (), what.concentration)
+        out["error concentration"] = ("error_concentration", (), world.concentration)
     if setting.difficulty:
-        out["difficulty spread"] = ("difficulty_spread", (), what.difficulty)
+        out["difficulty spread"] = ("difficulty_spread", (), world.difficulty)
     if setting.pooling:
-        matrix = confusion(what)
+        matrix = confusion(world)
         out["confusion, right"] = ("confusion", (0, 0, 0), matrix[0, 0, 0])
         out["confusion, wrong"] = ("confusion", (1, -1, 0), matrix[1, -1, 0])
     if setting.pooling == "hierarchical":
-        out["population"] = ("population_confusion", (0, 0), what.population[0, 0])
-        out["concentration"] = ("confusion_concentration", 0, what.alike[0])
-        out["spread of annotators"] = ("accuracy_spread", (), what.spread)
+        out["population"] = ("population_confusion", (0, 0), world.population[0, 0])
+        out["concentration"] = ("confusion_concentration", 0, world.alike[0])
+        out["spread of annotators"] = ("accuracy_spread", (), world.spread)
     return out
 
 
-def _of_systems(setting: Setting, what: World, study: Study) -> dict[str, Any]:
+def _of_systems(setting: Setting, world: World, study: Study) -> dict[str, Any]:
     """Return the same of systems."""
     if not setting.n_systems:
         return {}
     first = setting.n_annotators
-    mine = study.voice == first
+    mine = study.respondent == first
     correct = (study.label == study.truth[study.item])[mine].sum() / mine.sum()
     out: dict[str, Any] = {
-        "system accuracy": ("system_accuracy", 0, accuracy(setting, what)[first]),
+        "system accuracy": ("system_accuracy", 0, accuracy(setting, world)[first]),
         "system correct": ("system_correct", 0, correct),
     }
     if setting.pooling:
-        out["system confusion"] = ("system_confusion", (0, 0, 1), confusion(what)[first, 0, 1])
+        out["system confusion"] = ("system_confusion", (0, 0, 1), confusion(world)[first, 0, 1])
     if setting.difficulty:
-        out["difficulty slope"] = ("difficulty_slope", 0, what.slope[first])
+        out["difficulty slope"] = ("difficulty_slope", 0, world.slope[first])
     if setting.related:
-        out["shared answers"] = ("shared_answers", (), what.shared)
+        out["shared answers"] = ("shared_answers", (), world.shared)
         out["accuracy of the source"] = (
-            "source_typical_accuracy", (), special.expit(what.source)
+            "source_typical_accuracy", (), special.expit(world.source)
         )  # fmt: skip
     return out
 

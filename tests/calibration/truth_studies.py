@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 from calibration.truth_settings import annotators_are_known
-from calibration.truth_worlds import Codes, Generator, Setting, Study, World, said, world
+from calibration.truth_worlds import Codes, Generator, Setting, Study, World, labelled, world
 
 import dissensus as dx
 
@@ -23,7 +23,7 @@ class Drawn(NamedTuple):
     """A study, what it came from, and how to fit it."""
 
     setting: Setting
-    what: World
+    world: World
     study: Study
     annotations: xr.Dataset
     hyper: dict[str, Any]
@@ -33,10 +33,10 @@ def draw(setting: Setting, rng: Generator) -> Drawn:
     """Draw a study."""
     many = annotators_are_known(setting)
     n_items = MANY if many else ITEMS[setting.model]
-    what = world(setting, rng)
-    study = said(setting, what, _rows(setting, n_items, rng), n_items, rng)
+    drawn_world = world(setting, rng)
+    study = labelled(setting, drawn_world, _rows(setting, n_items, rng), n_items, rng)
     hyper = _hyper(setting, study, keep_items=not many)
-    return Drawn(setting, what, study, _annotations(setting, study), hyper)
+    return Drawn(setting, drawn_world, study, _annotations(setting, study), hyper)
 
 
 def _rows(setting: Setting, n_items: int, rng: Generator) -> tuple[Codes, Codes, Codes]:
@@ -49,25 +49,25 @@ def _rows(setting: Setting, n_items: int, rng: Generator) -> tuple[Codes, Codes,
     answered[0] = True
     systems = np.broadcast_to(answered[:, None], (n_items, setting.n_systems)).astype(int)
     times = np.concatenate([times, systems], axis=1)
-    item, statement = np.nonzero(times)
-    times = times[item, statement]
+    item, respondent = np.nonzero(times)
+    times = times[item, respondent]
     trial = np.concatenate([np.arange(k) for k in times])
-    return np.repeat(item, times), np.repeat(statement, times), trial
+    return np.repeat(item, times), np.repeat(respondent, times), trial
 
 
 def _annotations(setting: Setting, study: Study) -> xr.Dataset:
-    mine = study.voice < setting.n_annotators
-    table = {"item": study.item[mine], "annotator": study.voice[mine], "label": study.label[mine],
-             "trial": study.trial[mine]}  # fmt: skip
+    mine = study.respondent < setting.n_annotators
+    table = {"item": study.item[mine], "annotator": study.respondent[mine],
+             "label": study.label[mine], "trial": study.trial[mine]}  # fmt: skip
     return dx.annotations(table, trial="trial", kind="ordinal" if setting.ordered else "nominal",
                           labels=range(setting.n_labels))  # fmt: skip
 
 
 def _predictions(setting: Setting, study: Study) -> xr.Dataset | None:
-    theirs = study.voice >= setting.n_annotators
+    theirs = study.respondent >= setting.n_annotators
     if not theirs.any():
         return None
-    who = study.voice[theirs] - setting.n_annotators
+    who = study.respondent[theirs] - setting.n_annotators
     return dx.predictions({"item": study.item[theirs], "system": who,
                            "label": study.label[theirs]}, kind="nominal")  # fmt: skip
 

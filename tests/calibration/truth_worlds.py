@@ -1,6 +1,6 @@
 """Worlds with a latent truth, drawn from the priors that the cards state, and labels from them.
 
-Plain NumPy, written from the cards alone: nothing of the package's is used. A voice is an
+Plain NumPy, written from the cards alone: nothing of the package's is used. A respondent is an
 annotator, or a system after them; each annotator is one, even if all are alike.
 """
 
@@ -52,13 +52,13 @@ class World(NamedTuple):
 
     prevalence: Floats
     skill: Floats
-    """Logit of being right about a typical item (voice, label)."""
+    """Logit of being right about a typical item (respondent, label)."""
     log_error: Floats
-    """(voice, label, response)"""
+    """(respondent, label, response)"""
     log_base: Floats
     """(label, response): what rows of errors are drawn around, and a source's errors."""
     slope: Floats
-    """(voice)"""
+    """(respondent)"""
     difficulty: float
     shared: float
     source: float
@@ -79,7 +79,7 @@ class Study(NamedTuple):
     """What was said, and what nobody sees."""
 
     item: Codes
-    voice: Codes
+    respondent: Codes
     trial: Codes
     label: Codes
     """(row)"""
@@ -113,8 +113,8 @@ def _split(log_row: Floats) -> tuple[Floats, Floats]:
 
 
 def _symmetric(setting: Setting, rng: Generator) -> dict[str, object]:
-    """Draw one accuracy for each voice, and its errors."""
-    n, n_voices = setting.n_labels, setting.n_annotators + setting.n_systems
+    """Draw one accuracy for each respondent, and its errors."""
+    n, n_respondents = setting.n_labels, setting.n_annotators + setting.n_systems
     mean, spread = special.logit(rng.uniform(1 / n, 1)), abs(rng.standard_normal())
     skill = np.full(setting.n_annotators, mean)
     if setting.own_accuracy:
@@ -124,10 +124,10 @@ def _symmetric(setting: Setting, rng: Generator) -> dict[str, object]:
     graded = setting.ordered and setting.errors != "equal"
     step = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     base = _errors(-(decay if graded else 0.0) * step)
-    error = np.broadcast_to(base, (n_voices, n, n))
+    error = np.broadcast_to(base, (n_respondents, n, n))
     if setting.errors == "unequal":
         shape = np.where(np.eye(n, dtype=bool), 1.0, concentration * np.exp(base))
-        error = _errors(_log_dirichlet(np.broadcast_to(shape, (n_voices, n, n)), rng))
+        error = _errors(_log_dirichlet(np.broadcast_to(shape, (n_respondents, n, n)), rng))
     return {
         "skill": np.repeat(skill[:, None], n, axis=1), "log_error": error, "log_base": base,
         "mean": mean, "spread": spread, "decay": decay, "concentration": concentration,
@@ -135,7 +135,7 @@ def _symmetric(setting: Setting, rng: Generator) -> dict[str, object]:
 
 
 def _matrices(setting: Setting, rng: Generator) -> dict[str, object]:
-    """Draw a confusion matrix for each voice."""
+    """Draw a confusion matrix for each respondent."""
     n, who = setting.n_labels, setting.n_annotators
     right = np.eye(n, dtype=bool)
     prior = np.where(right, 2.8, 1.2 / (n - 1))
@@ -161,7 +161,7 @@ def _matrices(setting: Setting, rng: Generator) -> dict[str, object]:
 
 
 def _around(log_mean: Floats, alike: Floats, level: Floats, rng: Generator) -> Floats:
-    """Draw rows (voice, label, response) in logarithms, of people who are good at all or at none.
+    """Draw log rows (respondent, label, response), of people who are good at all or at none.
 
     Being right is Beta, with the odds of the population's row times those of the person; errors
     are Dirichlet, whatever the person.
@@ -218,71 +218,71 @@ def _pick(log_p: Floats, rng: Generator) -> Codes:
     return (rng.random((len(edge), 1)) * edge[:, -1:] > edge).sum(axis=1)
 
 
-def said(
-    setting: Setting, what: World, rows: tuple[Codes, Codes, Codes], n_items: int, rng: Generator
+def labelled(
+    setting: Setting, world: World, rows: tuple[Codes, Codes, Codes], n_items: int, rng: Generator
 ) -> Study:
-    """Draw the truth of items, how hard they are, and labels (item, voice and trial of each)."""
-    item, statement, trial = rows
-    truth = rng.choice(setting.n_labels, n_items, p=what.prevalence)
+    """Draw the truth of items, their difficulty, and labels (item, respondent, trial of each)."""
+    item, respondent, trial = rows
+    truth = rng.choice(setting.n_labels, n_items, p=world.prevalence)
     fifth = rng.integers(5, size=n_items) if setting.difficulty else np.full(n_items, 2)
-    ease = what.difficulty * FIFTHS[fifth]
+    ease = world.difficulty * FIFTHS[fifth]
     n = setting.n_labels
-    eta = eased(what.skill[statement, truth[item]], what.slope[statement] * ease[item], n)
-    label = _pick(_log_answer(eta, what.log_error[statement, truth[item]], truth[item]), rng)
+    eta = eased(world.skill[respondent, truth[item]], world.slope[respondent] * ease[item], n)
+    label = _pick(_log_answer(eta, world.log_error[respondent, truth[item]], truth[item]), rng)
     if setting.related:
-        guide = eased(np.asarray(what.source), ease, n)
-        source = _pick(_log_answer(guide, what.log_base[truth], truth), rng)
-        taken = (statement >= setting.n_annotators) & (rng.random(len(statement)) < what.shared)
+        guide = eased(np.asarray(world.source), ease, n)
+        source = _pick(_log_answer(guide, world.log_base[truth], truth), rng)
+        taken = (respondent >= setting.n_annotators) & (rng.random(len(respondent)) < world.shared)
         label = np.where(taken, source[item], label)
     known = np.full(n_items, -1)
     if setting.known:
         known = np.where(rng.random(n_items) < setting.known, truth, -1)
-    return Study(item, statement, trial, label, truth, fifth, known)
+    return Study(item, respondent, trial, label, truth, fifth, known)
 
 
-def log_likelihood(setting: Setting, what: World, study: Study) -> float:
+def log_likelihood(setting: Setting, world: World, study: Study) -> float:
     """Return that of all labels that are evidence, and of known truths, state by state."""
-    system = study.voice >= setting.n_annotators
+    system = study.respondent >= setting.n_annotators
     used = ~system if setting.evidence == "annotators" else np.full(len(system), True)
-    item, statement, label, system = (
-        part[used] for part in (study.item, study.voice, study.label, system)
+    item, respondent, label, system = (
+        part[used] for part in (study.item, study.respondent, study.label, system)
     )
     states, n = [], setting.n_labels
     for z, q, f in product(range(n), range(5), range(n)):
-        ease, at = what.difficulty * FIFTHS[q], np.full(1, z)
-        guide = eased(np.full(1, what.source), ease, n)
-        log_source = _log_answer(guide, what.log_base[[z]], at)[0, f]
-        eta = eased(what.skill[statement, z], what.slope[statement] * ease, n)
-        own = _log_answer(eta, what.log_error[statement, z], np.full(len(statement), z))
+        ease, at = world.difficulty * FIFTHS[q], np.full(1, z)
+        guide = eased(np.full(1, world.source), ease, n)
+        log_source = _log_answer(guide, world.log_base[[z]], at)[0, f]
+        eta = eased(world.skill[respondent, z], world.slope[respondent] * ease, n)
+        own = _log_answer(eta, world.log_error[respondent, z], np.full(len(respondent), z))
         p = np.exp(own[np.arange(len(label)), label])
         if setting.related:
-            p = np.where(system, (1 - what.shared) * p + what.shared * (label == f), p)
+            p = np.where(system, (1 - world.shared) * p + world.shared * (label == f), p)
         each = np.where((study.known < 0) | (study.known == z), 0.0, -np.inf)
         with np.errstate(divide="ignore"):
             np.add.at(each, item, np.log(p))
-            states.append(np.log(what.prevalence[z] / 5) + log_source + each)
+            states.append(np.log(world.prevalence[z] / 5) + log_source + each)
     return float(special.logsumexp(states, axis=0).sum())
 
 
-def accuracy(setting: Setting, what: World) -> Floats:
-    """Return how often each voice is right about items as they come (voice)."""
+def accuracy(setting: Setting, world: World) -> Floats:
+    """Return how often each respondent is right about items as they come (respondent)."""
 
     def right(logit: Floats, slope: Floats) -> Floats:
-        ease = what.difficulty * slope * FIFTHS
+        ease = world.difficulty * slope * FIFTHS
         return special.expit(eased(logit[..., None], ease, setting.n_labels)).mean(axis=-1)
 
-    own = right(what.skill, what.slope[:, None, None]) @ what.prevalence
+    own = right(world.skill, world.slope[:, None, None]) @ world.prevalence
     if setting.related:
-        source = right(np.asarray(what.source), np.ones(1))
+        source = right(np.asarray(world.source), np.ones(1))
         rest = slice(setting.n_annotators, None)
-        own[rest] = (1 - what.shared) * own[rest] + what.shared * source
+        own[rest] = (1 - world.shared) * own[rest] + world.shared * source
     return own
 
 
-def confusion(what: World) -> Floats:
+def confusion(world: World) -> Floats:
     """Return how often each response is given, over items as hard as they come."""
-    n = what.skill.shape[-1]
-    ease = what.difficulty * what.slope[:, None, None] * FIFTHS
-    right = special.expit(eased(what.skill[..., None], ease, n)).mean(axis=-1)
+    n = world.skill.shape[-1]
+    ease = world.difficulty * world.slope[:, None, None] * FIFTHS
+    right = special.expit(eased(world.skill[..., None], ease, n)).mean(axis=-1)
     same = np.eye(n, dtype=bool)
-    return np.where(same, right[..., None], (1 - right)[..., None] * np.exp(what.log_error))
+    return np.where(same, right[..., None], (1 - right)[..., None] * np.exp(world.log_error))

@@ -112,7 +112,9 @@ def lists():
         nested[f"i{i}"] = {}
         for a in range(rng.integers(1, 5)):
             order = rng.permutation(list("abcdef"))[: rng.integers(1, 5)].tolist()
-            blocks = [order[:2], *([one] for one in order[2:])] if a % 2 else [[x] for x in order]
+            blocks = (
+                [order[:2], *([label] for label in order[2:])] if a % 2 else [[x] for x in order]
+            )
             nested[f"i{i}"][f"r{a}"] = blocks
     return dx.from_rankings(nested, labels=list("abcdef"))
 
@@ -187,21 +189,21 @@ def test_first_choices_by_spelling_replicates_out(lists):
 
 
 def test_lists_of_one_label_are_labels(labels):
-    one = dx.agreement_check(fitted("plackett_luce", labels), level="ordinal")
-    two = dx.agreement_check(fitted("dirichlet", labels), level="ordinal")
-    assert one["statistic"].equals(two["statistic"])
-    xr.testing.assert_allclose(one["observed"], two["observed"])
+    of_lists = dx.agreement_check(fitted("plackett_luce", labels), level="ordinal")
+    of_labels = dx.agreement_check(fitted("dirichlet", labels), level="ordinal")
+    assert of_lists["statistic"].equals(of_labels["statistic"])
+    xr.testing.assert_allclose(of_lists["observed"], of_labels["observed"])
 
 
 def test_tail_probability_counts_equal_values_half(labels):
     check = dx.agreement_check(fitted("dirichlet", labels, draws=200))
     for name in ("percent_agreement", "krippendorff_alpha"):
-        one = check.sel(statistic=name)
-        drawn, seen = one["replicated"].to_numpy().ravel(), float(one["observed"])
+        row = check.sel(statistic=name)
+        drawn, seen = row["replicated"].to_numpy().ravel(), float(row["observed"])
         equal = np.abs(drawn - seen) < 1e-9
         assert equal.any() or name != "percent_agreement"
         expected = (drawn[~equal] > seen).sum() / len(drawn) + equal.mean() / 2
-        assert float(one["tail_probability"]) == pytest.approx(expected)
+        assert float(row["tail_probability"]) == pytest.approx(expected)
 
 
 @pytest.mark.long

@@ -62,17 +62,17 @@ def test_labels_of_annotators_by_loops(model, family):
     who = ann["annotator"].to_numpy()[ann["annotator_code"]]
     assert set(check["annotator"].to_numpy()) == set(who)
     for name in check["annotator"].to_numpy():
-        one, rows = check.sel(annotator=name), who == name
-        assert int(one["n_labels"]) == rows.sum()
+        part, rows = check.sel(annotator=name), who == name
+        assert int(part["n_labels"]) == rows.sum()
         if family == "gaussian":
             for word, function in {"mean": np.mean, "standard deviation": np.std}.items():
                 more = {} if function is np.mean else {"ddof": 1}
                 values = [function(y[rows], **more) for y in drawn]
-                same(one.sel(statistic=word), function(seen[rows], **more), values)
+                same(part.sel(statistic=word), function(seen[rows], **more), values)
         else:
             for code, label in enumerate(ann["label"].to_numpy()):
                 values = [np.mean(y[rows] == code) for y in drawn]
-                same(one.sel(label=label), np.mean(seen[rows] == code), values)
+                same(part.sel(label=label), np.mean(seen[rows] == code), values)
 
 
 @by_case
@@ -84,11 +84,11 @@ def test_residuals_of_items_by_loops(model, family):
     item = ann["item"].to_numpy()[ann["item_code"]]
     assert check["item"].to_numpy().tolist() == ann["item"].to_numpy().tolist()
     for name in check["item"].to_numpy():
-        one, rows = check.sel(item=name), item == name
+        part, rows = check.sel(item=name), item == name
         rest = [y[rows] - expected[rows] for y in (seen, *drawn)]
-        same(one.sel(statistic="mean"), rest[0].mean(), [r.mean() for r in rest[1:]])
+        same(part.sel(statistic="mean"), rest[0].mean(), [r.mean() for r in rest[1:]])
         spread = [np.sqrt(np.mean(r**2)) for r in rest]
-        same(one.sel(statistic="spread"), spread[0], spread[1:])
+        same(part.sel(statistic="spread"), spread[0], spread[1:])
 
 
 @by_case

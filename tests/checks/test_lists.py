@@ -33,8 +33,8 @@ def by_pairs(frame):
     """Count pairs of equally long lists by two annotators of an item, and equal ones."""
     pairs, equal, alike = 0, 0, {}
     for _, item in frame.groupby("item"):
-        each = [(who, set(zip(one.label, one["rank"], strict=True)))
-                for (who, _), one in item.groupby(["annotator", "trial"])]  # fmt: skip
+        each = [(who, set(zip(statement.label, statement["rank"], strict=True)))
+                for (who, _), statement in item.groupby(["annotator", "trial"])]  # fmt: skip
         for (a, left), (b, right) in itertools.combinations(each, 2):
             if a != b and len(left) == len(right) > 1:
                 pairs += 1

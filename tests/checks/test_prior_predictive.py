@@ -58,9 +58,9 @@ def test_bins_hold_the_data_and_nearly_all_of_the_prior(numbers):
 
 def test_a_flat_prior_of_the_correlation_is_flat(numbers):
     # LKJ(1) of two pools is uniform on (-1, 1): standard deviation 1 / sqrt(3), 800 draws.
-    one = numbers["correlation"].sel(pool="old", pool_="new").to_numpy().ravel()
-    assert one.mean() == pytest.approx(0.0, abs=4 / np.sqrt(3 * 800))
-    assert one.std() == pytest.approx(1 / np.sqrt(3), abs=0.04)
+    draws = numbers["correlation"].sel(pool="old", pool_="new").to_numpy().ravel()
+    assert draws.mean() == pytest.approx(0.0, abs=4 / np.sqrt(3 * 800))
+    assert draws.std() == pytest.approx(1 / np.sqrt(3), abs=0.04)
     assert "correlation of two pools: prior median" in numbers.attrs["in_words"]
 
 

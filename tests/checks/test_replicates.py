@@ -58,10 +58,10 @@ def test_repetitions_count_once_where_a_fit_says_who_repeated(repeated, model):
 def test_labels_are_dealt_at_random_to_the_rows_of_an_item(repeated):
     """The expected agreement is that of any two labels of the item, whoever said them."""
     fit = fitted("dirichlet", repeated, draws=2000)
-    by_voice = dx.agreement_check(fit, repeated)["replicated"].sel(statistic="percent_agreement")
+    by_person = dx.agreement_check(fit, repeated)["replicated"].sel(statistic="percent_agreement")
     del fit.attrs["repeated_labels"]  # then each label is an annotator's
     by_row = dx.agreement_check(fit)["replicated"].sel(statistic="percent_agreement")
-    difference = (by_row - by_voice).to_numpy()
+    difference = (by_row - by_person).to_numpy()
     error = difference.std() / np.sqrt(difference.size)
     assert abs(difference.mean()) < 4 * error
     assert (replicates(fit, repeated).drawn.values(slice(0, 9)).shape) == (9, 24)
@@ -103,10 +103,10 @@ def test_replicated_first_choices_repeat_where_annotators_did():
 def test_inverse_rank_keeps_what_was_said_beside_its_predictions(rankings):
     ann = rankings[0]
     fit = fitted("inverse_rank", ann)
-    said = fit["observed_data"]
-    assert said["label_code"].to_numpy().tolist() == ann["label_code"].to_numpy().tolist()
-    assert said["rank"].to_numpy().tolist() == ann["rank"].to_numpy().tolist()
-    assert "score" in said
+    observed = fit["observed_data"]
+    assert observed["label_code"].to_numpy().tolist() == ann["label_code"].to_numpy().tolist()
+    assert observed["rank"].to_numpy().tolist() == ann["rank"].to_numpy().tolist()
+    assert "score" in observed
     assert "label_code" not in fitted("inverse_rank", ann, posterior_predictive=False)[
         "observed_data"
     ]  # fmt: skip
@@ -158,8 +158,8 @@ def test_no_replicate_takes_the_remainder_for_one_label():
         ann, prior_count=100.0, draws=25, chains=2, random_seed=1, posterior_predictive=True,
         progressbar=False,
     )  # fmt: skip
-    said = replicates(fit).drawn.values(slice(0, 50))
-    assert said.min() >= 0
-    assert len(np.unique(said)) == 100
+    values = replicates(fit).drawn.values(slice(0, 50))
+    assert values.min() >= 0
+    assert len(np.unique(values)) == 100
     agreement = dx.agreement_check(fit)["replicated"].sel(statistic="percent_agreement")
     assert float(agreement.mean()) < 0.02

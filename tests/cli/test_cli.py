@@ -66,12 +66,12 @@ def one_truth(tmp_path):
     """A study of three annotators who are right on 8 of 10 items, and two systems."""
     rng = random.Random(1)
 
-    def said(accuracy, i):
+    def label_of(accuracy, i):
         return "xyz"[(i + (rng.random() > accuracy) * rng.randint(1, 2)) % 3]
 
-    rows = [(f"i{i}", who, said(0.8, i)) for i in range(90) for who in ("ann", "bob", "cat")]
+    rows = [(f"i{i}", who, label_of(0.8, i)) for i in range(90) for who in ("ann", "bob", "cat")]
     ann = write(tmp_path / "a.csv", rows, ("item", "annotator", "label"))
-    rows = [(f"i{i}", s, said(p, i)) for i in range(90) for s, p in (("s", 0.95), ("t", 0.6))]
+    rows = [(f"i{i}", s, label_of(p, i)) for i in range(90) for s, p in (("s", 0.95), ("t", 0.6))]
     return ann, write(tmp_path / "p.csv", rows, ("item", "system", "label"))
 
 
@@ -391,7 +391,7 @@ def test_known_labels_come_from_a_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("rows", "columns", "said"),
+    ("rows", "columns", "words"),
     [
         ([("i0", "x"), ("i0", "y")], ("item", "label"), "--known: expected one label for each"),
         ([("z", "x")], ("item", "label"), "in k.csv also 'z'. Leave those rows out"),
@@ -399,10 +399,10 @@ def test_known_labels_come_from_a_file(tmp_path):
         ([("i0", "x")], ("item", "gold"), "k.csv with 'item', 'gold'. Rename the column"),
     ],
 )
-def test_a_file_of_known_labels_that_is_none_says_so(tmp_path, rows, columns, said):
+def test_a_file_of_known_labels_that_is_none_says_so(tmp_path, rows, columns, words):
     votes = [(f"i{k}", who, "xy"[k % 2]) for k in range(9) for who in range(2)]
     ann = write(tmp_path / "a.csv", votes, ("item", "annotator", "label"))
     known = write(tmp_path / "k.csv", rows, columns)
     done = call("evaluate", ann, "--known", known, "--out", tmp_path / "out")
     assert isinstance(done.exception, dx.ArgumentError)
-    assert said in str(done.exception)
+    assert words in str(done.exception)

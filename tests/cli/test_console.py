@@ -33,8 +33,8 @@ def test_no_text_is_a_command(name, terminal):
     table = Table(title=name)
     table.add_column(name)
     table.add_row(name)
-    for one in (table, name):
-        plain.print(one, highlight=False)
+    for content in (table, name):
+        plain.print(content, highlight=False)
     plain.out(name)
     assert not BAD & set(plain.file.getvalue())
 

@@ -14,7 +14,7 @@ from dissensus.cli.output import _plain
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
 
-def said(*arguments):
+def answer_of(*arguments):
     done = call(*arguments, "--json")
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
@@ -23,7 +23,7 @@ def said(*arguments):
 @pytest.mark.long
 def test_an_evaluation_is_its_tables(files, tmp_path):
     ann, pred = files
-    actual = said("evaluate", ann, "--predictions", pred, "--draws", 150, "--seed", 1,
+    actual = answer_of("evaluate", ann, "--predictions", pred, "--draws", 150, "--seed", 1,
                  "--out", tmp_path / "out", *LEAN)  # fmt: skip
     result = dx.evaluate(
         dx.read_annotations(ann), dx.read_predictions(pred), draws=150, random_seed=1,
@@ -49,28 +49,28 @@ def test_what_a_model_prints_is_kept_apart_and_without_predictions_there_are_no_
         return evaluate(*args, **kwargs)
 
     monkeypatch.setattr(dx, "evaluate", talking)
-    result = said("evaluate", files[0], "--draws", 20, "--out", tmp_path / "out", *LEAN)
+    result = answer_of("evaluate", files[0], "--draws", 20, "--out", tmp_path / "out", *LEAN)
     assert result["files"]
     assert result["metrics"] == []
     assert "interval" in result
 
 
 def test_checks_and_models(files):
-    result = said("check", files[0])
+    result = answer_of("check", files[0])
     assert result["valid"] is True
     assert result["annotations"]["items"] == 9
     assert result["predictions"] is None
-    both = said("check", files[0], "--predictions", files[1])
+    both = answer_of("check", files[0], "--predictions", files[1])
     assert both["predictions"]["items_without_predictions"] == []
     assert both["annotations"] == result["annotations"]
-    models = said("models")
+    models = answer_of("models")
     assert [model["name"] for model in models] == dx.models.names()
     assert models[0]["kinds"] == ["nominal", "ordinal"]
 
 
 @pytest.mark.filterwarnings("ignore:The pilot has labels of 9 items")  # on purpose: fast
 def test_a_plan_is_its_numbers_without_draws(files):
-    result = said("plan", files[0], "--annotators", "2,3", "--items", "20,40",
+    result = answer_of("plan", files[0], "--annotators", "2,3", "--items", "20,40",
                  "--seed", 1, "--no-progress")  # fmt: skip
     width = result["variables"]["half_width"]
     assert width["dims"] == ["annotator", "item"]

@@ -106,8 +106,8 @@ PLAN = {
             value,
             {"error"} if names == {"error"} else {"annotations"},
             {
-                "pilot" if key == "annotations" else key: one
-                for key, one in more.items()
+                "pilot" if key == "annotations" else key: setting
+                for key, setting in more.items()
                 if key != "predictions"
             },
         )
@@ -162,7 +162,9 @@ COMMANDS = {
     }),
 }  # fmt: skip
 """Of each command: what is always typed, and its options."""
-PARAMETERS = {name: one.params for name, one in typer.main.get_command(app).commands.items()}
+PARAMETERS = {
+    name: command.params for name, command in typer.main.get_command(app).commands.items()
+}
 
 
 @pytest.fixture
@@ -181,7 +183,9 @@ def called(tmp_path, monkeypatch):
     handed = {}
 
     def keep(data, options):
-        handed.update({name: one if one is None else data_hash(one) for name, one in data.items()})
+        handed.update(
+            {name: part if part is None else data_hash(part) for name, part in data.items()}
+        )
         handed.update({name: repr(value) for name, value in options.items()})
 
     def evaluate(annotations, predictions, **options):
@@ -228,12 +232,16 @@ def called(tmp_path, monkeypatch):
     def run(command, typed):
         typed = COMMANDS[command][0] | typed
         words = [command]
-        for one in PARAMETERS[command]:
-            value = typed.get(one.name)
+        for parameter in PARAMETERS[command]:
+            value = typed.get(parameter.name)
             if isinstance(value, bool):
-                words.append(one.opts[0] if value else one.secondary_opts[0])
+                words.append(parameter.opts[0] if value else parameter.secondary_opts[0])
             elif value is not None:
-                words += [value] if one.param_type_name == "argument" else [one.opts[0], value]
+                words += (
+                    [value]
+                    if parameter.param_type_name == "argument"
+                    else [parameter.opts[0], value]
+                )
         if tuple(words) not in _FOUND:
             handed.clear()
             done = CliRunner().invoke(app, words)
@@ -252,7 +260,7 @@ _FOUND = {}
 
 def test_every_option_of_every_command_is_in_the_table():
     # Of the files that are read, `evaluate` and `check` cannot do without the first.
-    assert {name: {one.name for one in result} - {"annotations"}
+    assert {name: {row.name for row in result} - {"annotations"}
             for name, result in PARAMETERS.items()} == {
         name: set(options) for name, (_, options) in COMMANDS.items()
     }  # fmt: skip

@@ -93,9 +93,9 @@ def test_accuracy_of_systems_has_the_table_it_had():
     assert re.split("  +", head.strip()) == names
     for n in (1, 3):
         (row,) = (line.split() for line in text.splitlines() if line.startswith(f"{n} "))
-        one = plan.sel(annotator=n)
-        values = [one[name] for name in ("certainty", "certain_share", "shortfall")]
-        values.append(one["half_width"].sel(item=50))
+        of_number = plan.sel(annotator=n)
+        values = [of_number[name] for name in ("certainty", "certain_share", "shortfall")]
+        values.append(of_number["half_width"].sel(item=50))
         assert row[1:] == [f"{float(value.squeeze()):.3f}" for value in values]
 
 

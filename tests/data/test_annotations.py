@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import xarray as xr
-from data.formats.conftest import statements as said
+from data.formats.conftest import statements
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,7 +31,7 @@ def labelled(values, **options):
 def test_rows_become_codes_into_names():
     ann = dx.annotations(TABLE)
     assert dict(ann.sizes) == {"annotation": 5, "item": 3, "annotator": 2, "label": 3}
-    assert said(ann) == set(zip(*TABLE.values(), strict=True))
+    assert statements(ann) == set(zip(*TABLE.values(), strict=True))
     assert list(ann.data_vars) == ["item_code", "annotator_code", "label_code"]
     assert all(ann[name].dtype == np.int64 for name in ann.data_vars)
 
@@ -59,7 +59,7 @@ def test_the_order_of_rows_changes_nothing_that_is_said(rows, data):
         return dx.annotations(dict(zip(TABLE, zip(*rows, strict=True), strict=True)))
 
     first, second = read(listed), read(shuffled)
-    assert said(first) == said(second) == set(listed)
+    assert statements(first) == statements(second) == set(listed)
     assert first.attrs == second.attrs
     assert first["label"].values.tolist() == second["label"].values.tolist()
     assert dx.validate(first) is first
@@ -98,7 +98,7 @@ def test_the_kind_is_inferred_and_the_reason_stated(values, options, kind, sourc
 def test_label_space_is_kept_whole_and_in_order():
     ann = dx.annotations(TABLE, labels=["z", "never", "y", "x"])
     assert ann["label"].values.tolist() == ["z", "never", "y", "x"]
-    assert said(ann) == said(dx.annotations(TABLE))
+    assert statements(ann) == statements(dx.annotations(TABLE))
     numbers = labelled(["3", "1"], labels=["1", "2", "3"])
     assert numbers["label"].values.tolist() == [1, 2, 3]
 
@@ -112,7 +112,7 @@ def test_label_space_is_kept_whole_and_in_order():
 def test_items_without_annotations_are_kept_if_all_are_named(items):
     ann = dx.annotations(TABLE, items=items)
     assert ann["item"].values.tolist() == ["i0", "i2", "i1", "i3"]
-    assert said(ann) == set(zip(*TABLE.values(), strict=True))
+    assert statements(ann) == set(zip(*TABLE.values(), strict=True))
     numbers = dx.annotations({**TABLE, "item": [1, 1, 2, 2, 3]}, items=["0", "1", "2", "3"])
     assert numbers["item_code"].values.tolist() == [1, 1, 2, 2, 3]
     some = dx.annotations(TABLE)
@@ -167,7 +167,7 @@ def test_a_table_of_items_has_groups_of_items_without_a_row(items, role, own):
     ann = dx.annotations(TABLE | (places if own else {}), items=items, **{role: "place"})
     assert ann["item"].values.tolist() == EVERY["item"]
     assert ann[role].values[ann[f"{role}_code"].values].tolist() == EVERY["place"]
-    assert said(ann) == said(dx.annotations(TABLE))
+    assert statements(ann) == statements(dx.annotations(TABLE))
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def ranking(**changes):
 def test_ranks_with_ties():
     ann = ranking()
     assert ann.attrs["kind"] == "ranking"
-    assert said(ann) == {("c", "r", "a", 1), ("c", "r", "b", 2), ("c", "r", "c", 2)}
+    assert statements(ann) == {("c", "r", "a", 1), ("c", "r", "b", 2), ("c", "r", "c", 2)}
     assert ann["rank"].dtype == np.int64
     xr.testing.assert_identical(ranking(place=["1", "2", "2"]), ann)
     xr.testing.assert_identical(ranking(place=[1.0, 2.0, 2.0]), ann)

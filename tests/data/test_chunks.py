@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from data.formats.conftest import statements as said
+from data.formats.conftest import statements
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,7 +28,7 @@ def test_chunks_are_of_whole_items_and_nothing_is_lost(items, seed):
     ann = annotations(seed=seed)
     assert dx.validate(chunked(ann, items)).attrs["kind"] == "nominal"
     cut = by_item(chunked(ann, items))
-    assert said(cut) == said(ann)
+    assert statements(cut) == statements(ann)
     edges, end = item_edges(cut), 0
     assert edges[0] == 0
     assert edges[-1] == ann.sizes["item"]
@@ -44,8 +44,8 @@ def test_parts_are_the_annotations_of_their_items():
     frame, edges = Frame.of(cut), item_edges(cut)
     rows = [cut[name].data.blocks[1].compute() for name in frame.columns]
     part = frame.part(rows, cut["item"].to_numpy()[5:7], (edges[1], edges[2]), 5)
-    want = {row for row in said(cut) if row[0] in cut["item"].to_numpy()[5:7]}
-    assert said(part) == want
+    want = {row for row in statements(cut) if row[0] in cut["item"].to_numpy()[5:7]}
+    assert statements(part) == want
     assert part.sizes["annotator"] == cut.sizes["annotator"]
 
 
@@ -55,7 +55,7 @@ def test_chunks_that_cut_items_are_cut_anew():
     some = cut.isel(annotation=np.flatnonzero(cut["label_code"].to_numpy() > 0))
     for other in (ann.chunk(annotation=7), cut.chunk(annotation=9), cut.isel(annotation=[0]), some):
         anew = by_item(other.chunk())
-        assert said(anew) == said(other)
+        assert statements(anew) == statements(other)
         assert len(item_edges(anew)) == len(anew.chunksizes["annotation"]) + 1
 
 
@@ -66,9 +66,9 @@ def test_a_store_gives_the_chunks_back(tmp_path):
     assert is_chunked(back)
     assert item_edges(back) == item_edges(cut) == [0, 3, 6, 9, 10]
     assert by_item(back).chunksizes == by_item(cut).chunksizes
-    assert said(back) == said(cut)
-    one = chunked(annotations(n_items=2), 5)
-    one.to_netcdf(tmp_path / "one.nc")  # a list of one comes back as the one
+    assert statements(back) == statements(cut)
+    short = chunked(annotations(n_items=2), 5)
+    short.to_netcdf(tmp_path / "one.nc")  # a list of one comes back as the one
     assert item_edges(xr.open_dataset(tmp_path / "one.nc", chunks={})) == [0, 2]
 
 

@@ -10,18 +10,18 @@ from dissensus.reports.contents import describe_annotations, prediction_lines
 
 
 def test_counts_in_words(votes):
-    said = dict(describe_annotations(votes[0]))
-    assert said["rows"] == "8"
-    assert said["annotators per item"] == "2 to 3, median 3"
-    assert said["labels"] == "2: y 62%, x 38%"
-    assert said["kind"].startswith("nominal (inferred")
+    lines = dict(describe_annotations(votes[0]))
+    assert lines["rows"] == "8"
+    assert lines["annotators per item"] == "2 to 3, median 3"
+    assert lines["labels"] == "2: y 62%, x 38%"
+    assert lines["kind"].startswith("nominal (inferred")
 
 
 def test_rankings_count_as_one_statement_each(rankings):
-    said = dict(describe_annotations(rankings[0]))
-    assert said["annotators per item"] == "2 to 3, median 2.5"
-    assert said["rankings with ties"] == "40%"
-    assert said["labels nobody used"] == "2: 'e', 'f'"
+    lines = dict(describe_annotations(rankings[0]))
+    assert lines["annotators per item"] == "2 to 3, median 2.5"
+    assert lines["rankings with ties"] == "40%"
+    assert lines["labels nobody used"] == "2: 'e', 'f'"
 
 
 def test_lonely_annotators_are_pointed_out():
@@ -40,10 +40,10 @@ def test_repeated_labels_are_of_one_annotator_and_confidence_is_said():
          "sure": [0.5, 1, 0]},
         trial="n", confidence="sure",
     )  # fmt: skip
-    said = dict(describe_annotations(ann))
-    assert said["annotators per item"] == "1 (all alike)"
-    assert said["items with one annotator"].startswith("2:")
-    assert said["confidence (min, quartiles, max)"] == "0, 0.25, 0.5, 0.75, 1"
+    lines = dict(describe_annotations(ann))
+    assert lines["annotators per item"] == "1 (all alike)"
+    assert lines["items with one annotator"].startswith("2:")
+    assert lines["confidence (min, quartiles, max)"] == "0, 0.25, 0.5, 0.75, 1"
 
 
 def test_predictions_and_how_they_fit(votes):
@@ -56,10 +56,10 @@ def test_predictions_and_how_they_fit(votes):
     assert result["items_without_predictions"] == items[:1]
     assert result["items_without_annotations"] == ["odd"]
     assert result["labels_outside"] == {"w": len(items)}
-    said = dict(prediction_lines(result))
-    assert said["annotated, not predicted by all"] == f"1: {items[0]!r}"
-    assert said["labels outside"].startswith("'w', not in the annotations' label space")
-    assert "labels in a list" not in said
+    lines = dict(prediction_lines(result))
+    assert lines["annotated, not predicted by all"] == f"1: {items[0]!r}"
+    assert lines["labels outside"].startswith("'w', not in the annotations' label space")
+    assert "labels in a list" not in lines
 
 
 def test_lists_have_lengths_and_numbers_quartiles(rankings):
@@ -67,8 +67,8 @@ def test_lists_have_lengths_and_numbers_quartiles(rankings):
         {"item": [1, 1, 2], "system": ["m"] * 3, "label": list("aba"), "rank": [1, 2, 1]},
         rank="rank",
     )
-    said = dict(prediction_lines(prediction_contents(rankings[0], lists)))
-    assert said["labels in a list"] == "1 to 2, median 1.5"
+    lines = dict(prediction_lines(prediction_contents(rankings[0], lists)))
+    assert lines["labels in a list"] == "1 to 2, median 1.5"
     scores = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": [0.5, 1.5]})
     ann = dx.annotations({"item": [1, 2], "annotator": [1, 1], "label": [0.5, 1.5]})
     result = prediction_contents(ann, scores)
@@ -84,7 +84,7 @@ def test_whole_numbers_beside_scores_are_scores():
         )
         for label in (0.5, 1)
     }
-    assert [one["kind"] for one in beside.values()] == ["continuous", "nominal"]
+    assert [contents["kind"] for contents in beside.values()] == ["continuous", "nominal"]
     assert beside[0.5]["values"]["median"] == 2.5
     assert "labels_outside" not in beside[0.5]
 
@@ -101,8 +101,8 @@ def test_what_differs_in_capitals_is_pointed_out():
     ann = dx.annotations(
         {"item": [1, 1, 2], "annotator": [1, 2, 1], "label": ["Yes", "yes ", "No"]}
     )
-    said = dict(describe_annotations(ann))
-    assert said["labels that differ only in capitals or blanks"] == "'Yes', 'yes '"
+    lines = dict(describe_annotations(ann))
+    assert lines["labels that differ only in capitals or blanks"] == "'Yes', 'yes '"
     pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": ["no", "No"]})
     lines = dict(prediction_lines(prediction_contents(ann, pred)))
     assert "'no' is 'No' except for capitals or blanks" in lines["labels outside"]
@@ -132,7 +132,7 @@ def test_names_of_one_thing_in_two_spellings():
         "item": ["i1", "i2"] * 2, "system": ["m", "m", "M", "M"], "label": list("xxyy"),
     })  # fmt: skip
     result = name_warnings(ann, pred)
-    assert [doubt.split(".")[0] for doubt in result] == [
+    assert [text.split(".")[0] for text in result] == [
         "Items that differ only in capitals or blanks: 'i1', 'I1 '",
         "Annotators that differ only in capitals or blanks: 'ann', 'Ann '",
         "Systems that differ only in capitals or blanks: 'm', 'M'",

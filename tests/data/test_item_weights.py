@@ -41,13 +41,13 @@ def test_a_series_with_the_default_index_goes_by_place_where_names_do_not_say_ot
     assert given(series, np.array([1, 2, 3])) == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("what", ["weights", "cluster"])
-def test_a_default_index_that_names_other_places_is_ambiguous(what):
+@pytest.mark.parametrize("argument", ["weights", "cluster"])
+def test_a_default_index_that_names_other_places_is_ambiguous(argument):
     ann = dx.annotations({"item": [2, 2, 0, 0, 1, 1], "annotator": list("ababab"),
                           "label": list("xxxyyx")})  # fmt: skip
     assert ann["item"].values.tolist() == [2, 0, 1]
-    with pytest.raises(dx.ArgumentError, match=rf"^{what}: .*default index.* 2, 0, 1.*mapping"):
-        dx.bayesian_bootstrap("percent_agreement", ann, **{what: pd.Series([0, 0, 1])})
+    with pytest.raises(dx.ArgumentError, match=rf"^{argument}: .*default index.* 2, 0, 1.*mapping"):
+        dx.bayesian_bootstrap("percent_agreement", ann, **{argument: pd.Series([0, 0, 1])})
     with pytest.raises(dx.ArgumentError, match=r"^weights: .*default index"):
         dx.percent_agreement(ann, weights=pd.Series([0.0, 0.0, 1.0]))
     by_name = dx.percent_agreement(ann, weights=pd.Series([0.0, 0.0, 1.0], index=[0, 1, 2]))

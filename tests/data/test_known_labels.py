@@ -56,7 +56,7 @@ def test_labels_that_are_none_are_refused_by_both():
 
 
 @pytest.mark.parametrize(
-    ("truth", "said"),
+    ("truth", "words"),
     [
         (pd.DataFrame({"id": ["i"], "label": [0]}), "truth: expected a table with the columns"),
         ({"i": [0, 1], "j": [0, 1]}, "truth: expected"),
@@ -65,8 +65,8 @@ def test_labels_that_are_none_are_refused_by_both():
         ({"i": "x", "j": "x"}, "found 'x'"),
     ],
 )
-def test_what_is_wrong_with_known_labels_is_said(truth, said):
-    with pytest.raises(dx.ArgumentError, match=said):
+def test_what_is_wrong_with_known_labels_is_said(truth, words):
+    with pytest.raises(dx.ArgumentError, match=words):
         known_codes(ANN, truth)
 
 

@@ -66,13 +66,13 @@ def test_point_estimates_have_the_last_dims_only(ann):
 def test_netcdf_keeps_the_label_space(ann, tmp_path, label):
     # A list of one comes back as the one, other lists as arrays or lists.
     single = dx.from_rankings({"x": {"r": [[label]]}}, labels=[label])
-    for number, one in enumerate((single, ann)):
-        where = layout(one)
+    for number, source in enumerate((single, ann)):
+        where = layout(source)
         form = candidate_form(
             np.ones(where.sizes.shape) * (where.sizes > 0),
             where,
-            one["item"].values,
-            one["label"].values,
+            source["item"].values,
+            source["label"].values,
             concentration=np.inf,
             seed=1,
         )
@@ -80,7 +80,7 @@ def test_netcdf_keeps_the_label_space(ann, tmp_path, label):
         xr.DataTree.from_dict({"posterior": form.to_dataset()}).to_netcdf(path)
         with xr.open_datatree(path) as back:
             result = space(plausibility_of(back))
-            assert result.labels.tolist() == one["label"].values.tolist()
+            assert result.labels.tolist() == source["label"].values.tolist()
             np.testing.assert_array_equal(result.codes, space(form).codes)
             assert result.concentration == np.inf
 

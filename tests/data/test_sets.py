@@ -289,11 +289,11 @@ def test_all_forms_of_predicted_sets_are_one(tmp_path):
 
 @pytest.mark.parametrize("distance", ["jaccard", "masi"])
 def test_discrepancies_are_means_over_pairs(distance):
-    frame, said = simulated(), system_sets()
+    frame, answers = simulated(), system_sets()
     frame.loc[frame.index % 9 == 0, "label"] = [set()] * (frame.index % 9 == 0).sum()
-    ann, pred = read(frame, separator=None), predicted(said)
+    ann, pred = read(frame, separator=None), predicted(answers)
     within, of_system = [], {"m": [], "n": []}
-    own = said.set_index(["item", "system"])["label"]
+    own = answers.set_index(["item", "system"])["label"]
     for item, rows in frame.groupby("item"):
         sets = rows["label"].tolist()
         if len(sets) < 2:
@@ -376,7 +376,7 @@ def test_an_annotators_repeated_answers_are_averaged():
 def test_refusals_of_predicted_sets():
     ann, pred = read(simulated()), predicted()
     labels = dx.from_matrix([["a", "b"]] * 60)
-    one = {"item": [1, 1], "system": ["m", "m"]}
+    columns = {"item": [1, 1], "system": ["m", "m"]}
     check_refused(dx.PredictionError, [
         ("nominal", lambda: dx.naive_accuracy(labels, pred), "found sets of labels"),
         ("metric", lambda: dx.top_k_accuracy(THETA, pred), "found sets of labels"),
@@ -386,9 +386,9 @@ def test_refusals_of_predicted_sets():
         ("separator", lambda: dx.predictions(system_sets(), separator=";"), "separator: .*kind="),
         ("none", lambda: dx.predictions(system_sets(), none="x"), "none: .*kind="),
         ("score", lambda: predicted(score="label"), "kind: expected .*score= or rank="),
-        ("mixed", lambda: predicted({**one, "label": ["a;b", "c"]}, separator=";"),
+        ("mixed", lambda: predicted({**columns, "label": ["a;b", "c"]}, separator=";"),
          r"rows 0 and 1 \(item 1, system 'm'\).*one row for each answer"),
-        ("twice", lambda: predicted({**one, "label": ["a", "a"]}), "each label once"),
+        ("twice", lambda: predicted({**columns, "label": ["a", "a"]}), "each label once"),
         ("empty", lambda: predicted({"item": [1], "system": ["m"], "label": [[]]}), "empty sets"),
         ("missing", lambda: predicted(system_sets()[1:]), "1 items without one"),
         ("tool", lambda: dx.read_predictions("x.json", "deepeval", kind="set"), "no sets"),

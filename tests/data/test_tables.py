@@ -101,7 +101,7 @@ def test_unordered_categorical_is_what_was_said():
 
 
 @pytest.mark.parametrize(
-    ("column", "row", "found"),
+    ("column", "row", "words"),
     [
         (pd.Series(["a", None]), 1, "a missing value (1 of 2 rows)"),
         (pd.Series([1.0, np.nan, np.nan]), 1, "a missing value (2 of 3 rows)"),
@@ -127,16 +127,16 @@ def test_unordered_categorical_is_what_was_said():
         (objects(dt.timedelta(1)), 0, "values of type timedelta"),
     ],
 )
-def test_unusable_entries_name_column_and_row(column, row, found):
+def test_unusable_entries_name_column_and_row(column, row, words):
     with pytest.raises(AnnotationError) as caught:
         encode(column, "who", sort=True)
     assert f"column 'who', row {row}" in str(caught.value)
-    assert found in str(caught.value)
+    assert words in str(caught.value)
     assert "expected" in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("values", "rows", "found"),
+    ("values", "rows", "words"),
     [
         ((1, 2, "a"), "rows 0 and 2", "a number (1) and text ('a')"),
         (("a", "a", 1.5), "rows 0 and 2", "text ('a') and a number (1.5)"),
@@ -146,11 +146,11 @@ def test_unusable_entries_name_column_and_row(column, row, found):
         ((dt.date(2020, 1, 1), dt.datetime(2020, 1, 1)), "rows 0 and 1", "a date"),
     ],
 )
-def test_mixtures_name_column_and_both_rows(values, rows, found):
+def test_mixtures_name_column_and_both_rows(values, rows, words):
     with pytest.raises(AnnotationError) as caught:
         encode(objects(*values), "label")
     assert f"column 'label', {rows}: expected values of one kind" in str(caught.value)
-    assert found in str(caught.value)
+    assert words in str(caught.value)
 
 
 def test_types_without_a_plain_form_name_column():
@@ -188,7 +188,7 @@ def test_numbers_are_floats(column, expected):
 
 
 @pytest.mark.parametrize(
-    ("column", "row", "found"),
+    ("column", "row", "words"),
     [
         (pd.Series(["1", "x"]), 1, "'x' (1 such of 2 rows)"),
         (pd.Series(["1", "1,5"]), 1, "'1,5'"),
@@ -201,11 +201,11 @@ def test_numbers_are_floats(column, expected):
         (pd.Series([1j]), 0, "1j"),
     ],
 )
-def test_what_is_no_number_names_column_and_row(column, row, found):
+def test_what_is_no_number_names_column_and_row(column, row, words):
     with pytest.raises(AnnotationError) as caught:
         numbers(column, "score")
     assert f"column 'score', row {row}" in str(caught.value)
-    assert found in str(caught.value)
+    assert words in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -245,8 +245,9 @@ def test_codes_give_back_which_rows_are_equal(values, sort):
     encoded = encode(objects(*values), "x", sort=sort)
     back = restored(encoded)
     assert len(set(encoded.values.tolist())) == len(encoded.values)
-    for (one, code), (other, second) in combinations(zip(values, encoded.codes, strict=True), 2):
-        assert (one == other) == (code == second)
+    pairs = combinations(zip(values, encoded.codes, strict=True), 2)
+    for (first, code), (second, other_code) in pairs:
+        assert (first == second) == (code == other_code)
     for value, result in zip(values, back, strict=True):
         assert result == value or str(result) == str(value)
 

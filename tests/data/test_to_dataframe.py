@@ -10,7 +10,7 @@ import dissensus as dx
 KINDS = ("nominal", "ordinal", "ranking", "continuous")
 
 
-def said(kind):
+def annotations_of(kind):
     if kind in ("nominal", "ranking"):
         return dx.simulate.study(n_items=8, kind=kind, random_seed=1).annotations
     family = "ordinal" if kind == "ordinal" else "gaussian"
@@ -19,7 +19,7 @@ def said(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_annotations_are_read_again_as_they_were(kind):
-    ann = said(kind)
+    ann = annotations_of(kind)
     table = dx.to_dataframe(ann)
     assert len(table) == ann.sizes["annotation"]
     again = dx.annotations(

@@ -129,13 +129,13 @@ def test_majority_vote_charges_the_system_with_errors_of_the_annotators():
 
 @pytest.mark.long
 def test_a_system_is_judged_as_if_there_were_no_other():
-    one = study().predictions.isel(system=[1])
-    copies = xr.concat([one] * 8, dim="system").assign_coords(system=[f"s{k}" for k in range(8)])
+    system = study().predictions.isel(system=[1])
+    copies = xr.concat([system] * 8, dim="system").assign_coords(system=[f"s{k}" for k in range(8)])
     evaluation = dx.evaluate(study().annotations, copies, **QUIET)["accuracy"].to_dataset()
     alone = kept()["accuracy"]["estimated_accuracy"].isel(system=1)
     mean = evaluation["estimated_accuracy"].mean(("chain", "draw"))
-    for one in mean.transpose("system", "scope").to_numpy():
-        np.testing.assert_allclose(one, alone.mean(("chain", "draw")), atol=0.02)
+    for copy in mean.transpose("system", "scope").to_numpy():
+        np.testing.assert_allclose(copy, alone.mean(("chain", "draw")), atol=0.02)
 
 
 @pytest.mark.long
@@ -178,8 +178,8 @@ def test_dawid_skene_can_be_asked_for():
 @pytest.mark.long
 def test_how_much_errors_hang_together_can_be_said():
     mild, strong = (
-        dx.evaluate(study().annotations, error_correlation=one, **QUIET)["accuracy"]
-        for one in (0.05, 1.0)
+        dx.evaluate(study().annotations, error_correlation=correlation, **QUIET)["accuracy"]
+        for correlation in (0.05, 1.0)
     )
     assert (mild["error_correlation"] == 0.05).all()
     assert float(mild["majority_correct"].mean()) > float(strong["majority_correct"].mean()) + 0.03
@@ -213,10 +213,11 @@ def test_chains_that_part_are_left_out_or_warned_of_if_the_model_was_named(monke
 def test_a_model_whose_chains_part_is_left_out_in_words(monkeypatch):
     settled, least = accuracy._require_settled, accuracy.LEAST_EFFECTIVE
 
-    def refused(draws, plan, one):
+    def refused(draws, plan, candidate):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(accuracy, "LEAST_EFFECTIVE", least if one.model == "dawid_skene" else 1e9)
-            settled(draws, plan, one)
+            required = least if candidate.model == "dawid_skene" else 1e9
+            patch.setattr(accuracy, "LEAST_EFFECTIVE", required)
+            settled(draws, plan, candidate)
 
     monkeypatch.setattr(accuracy, "_require_settled", refused)
     result = dx.evaluate(study().annotations, **QUIET | {"truth_model": "auto"})

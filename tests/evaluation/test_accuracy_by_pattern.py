@@ -95,7 +95,7 @@ def test_neither_order_nor_chunks_change_a_draw(study):
         xr.testing.assert_identical(lazy.compute(), result)  # and once more
     rng, other = np.random.default_rng(4), np.random.default_rng(4)
     first, second = (
-        dx.top_k_accuracy_by_pattern(ann, pred, draws=5, random_seed=one) for one in (rng, rng)
+        dx.top_k_accuracy_by_pattern(ann, pred, draws=5, random_seed=seed) for seed in (rng, rng)
     )
     assert not first.equals(second)
     again = dx.top_k_accuracy_by_pattern(dx.chunked(ann), pred, draws=5, random_seed=other)
@@ -105,8 +105,8 @@ def test_neither_order_nor_chunks_change_a_draw(study):
 def test_labels_may_be_called_otherwise(study):
     ann, pred = study
     names = {f"l{k}": f"z{(k + 2) % K}" for k in range(K)}
-    renamed = [one.assign_coords(label=[names[x] for x in one["label"].values.tolist()])
-               for one in (ann, pred)]  # fmt: skip
+    renamed = [part.assign_coords(label=[names[x] for x in part["label"].values.tolist()])
+               for part in (ann, pred)]  # fmt: skip
     result, other = (
         dx.top_k_accuracy_by_pattern(*data, draws=50, random_seed=1) for data in (study, renamed)
     )

@@ -25,12 +25,12 @@ def systems(n_items=30, **more):
 
 
 def settings_of(result):
-    return {one.model: one.settings for one in result.candidates}
+    return {candidate.model: candidate.settings for candidate in result.candidates}
 
 
 def test_names_have_equal_errors_and_ordered_labels_graded_ones():
     result = plan(study(n_items=200), systems(200), "auto", None)
-    assert [one.model for one in result.candidates] == ["dawid_skene", "symmetric_confusion"]
+    assert [x.model for x in result.candidates] == ["dawid_skene", "symmetric_confusion"]
     assert settings_of(result) == {
         "dawid_skene": {"pooling": "none"},
         "symmetric_confusion": {"accuracy": "annotator", "errors": "equal"},

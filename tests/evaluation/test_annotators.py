@@ -38,7 +38,7 @@ def test_a_version_is_the_annotations_without_one_annotator(name):
     values = by_version.values(statistics.get(name).sums(by_version.annotations))
     rows = dx.to_dataframe(ann)
     others = [dx.annotations(rows[rows["annotator"] != a], kind="nominal") for a in range(5)]
-    without = [statistics.get(name).function(one) for one in others]
+    without = [statistics.get(name).function(version) for version in others]
     assert by_version.n_groups == 5
     np.testing.assert_allclose(sorted(values[:5]), sorted(map(float, without)))
     shuffled = values.reshape(-1, 5)[1:]
@@ -135,7 +135,7 @@ def test_intervals_contain_the_agreement_of_all_annotators(settings, before, now
 
 def answers_of(ann, rng, share):
     """Give each system the most frequent label in some items, and any label in the others."""
-    lead = dx.to_dataframe(ann).groupby("item")["label"].agg(lambda one: one.mode()[0])
+    lead = dx.to_dataframe(ann).groupby("item")["label"].agg(lambda labels: labels.mode()[0])
     answer = [np.where(rng.random(len(lead)) < part, lead, rng.integers(3, size=len(lead)))
               for part in share]  # fmt: skip
     return dx.predictions({
@@ -161,7 +161,7 @@ def test_discrepancies_vary_with_annotators_by_a_jackknife_of_their_logarithms()
     got = np.column_stack([values["annotator_discrepancy"], values["system_discrepancy"]])
     np.testing.assert_allclose(sorted(map(tuple, got[:6])), sorted(map(tuple, expected)))
     each = np.log(np.column_stack([got[:, 0], got[:, 1:] / got[:, :1]])).reshape(-1, 6, 3)
-    covariance = [5 * np.cov(one.T, bias=True) for one in each]
+    covariance = [5 * np.cov(logs.T, bias=True) for logs in each]
     known = covariance[0] - np.mean(covariance[1:], axis=0)
     np.testing.assert_allclose(by_version.covariance(each.reshape(-1, 3)), known, atol=1e-12)
     before = dx.bayesian_bootstrap("discrepancy_ratio", ann, pred, draws=20_000, random_seed=1)

@@ -141,9 +141,9 @@ def test_draws_are_those_of_the_metrics(family):
     fit = crossed_effects(family)
     result = component_draws(fit, xr.DataArray(3.0))
     for scale in ("latent", "observed"):
-        one = result.sel(scale=scale)
-        np.testing.assert_allclose(one["icc"], dx.icc(fit, scale=scale))
-        np.testing.assert_allclose(one["annotator_icc"], dx.annotator_icc(fit, scale=scale))
+        of_scale = result.sel(scale=scale)
+        np.testing.assert_allclose(of_scale["icc"], dx.icc(fit, scale=scale))
+        np.testing.assert_allclose(of_scale["annotator_icc"], dx.annotator_icc(fit, scale=scale))
     np.testing.assert_allclose(
         result["mean_reliability"], dx.spearman_brown(dx.icc(fit, scale="observed"), 3)
     )
@@ -270,11 +270,11 @@ def test_rows_say_each_number_once(of_pools):
     _, result = of_pools
     rows = dx.summary(result, "components")
     assert not rows.duplicated(["quantity", "by", "scale", "pool", "pool_"]).any()
-    one = rows[(rows["quantity"] == "icc") & (rows["scale"] == "latent") & (rows["pool"] == "new")]
+    row = rows[(rows["quantity"] == "icc") & (rows["scale"] == "latent") & (rows["pool"] == "new")]
     draws = result["components"]["icc"].sel(scale="latent", pool="new")
-    assert one["mean"].item() == pytest.approx(float(draws.mean()))
-    assert one["lower"].item() < one["mean"].item() < one["upper"].item()
-    assert one["ess_bulk"].item() > 100
+    assert row["mean"].item() == pytest.approx(float(draws.mean()))
+    assert row["lower"].item() < row["mean"].item() < row["upper"].item()
+    assert row["ess_bulk"].item() > 100
     gap = rows[rows["quantity"] == "icc_difference"]
     assert gap["pool"].tolist() == ["new", "new"]
     assert gap["probability_positive"].between(0, 1).all()

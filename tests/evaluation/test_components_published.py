@@ -53,22 +53,22 @@ def test_agreement_of_simulated_pools():
     """The same in a bare clone: alphas of the package krippendorff, kappa_x from its definition."""
     rng = np.random.default_rng(4)
     truth = rng.integers(0, 2, 60)
-    said, pools = [], ("g1", "g2")
+    labels, pools = [], ("g1", "g2")
     for chance in (0.8, 0.9):
         right = rng.random((60, 4)) < chance
-        said.append(np.where(right, truth[:, None], 1 - truth[:, None]))
+        labels.append(np.where(right, truth[:, None], 1 - truth[:, None]))
     item, who = np.indices((60, 4)).reshape(2, -1)
     ann = dx.annotations(
         {"item": np.tile(item, 2), "annotator": np.concatenate([who, who + 4]),
-         "label": np.concatenate([x.ravel() for x in said]), "pool": np.repeat(pools, 240)},
+         "label": np.concatenate([x.ravel() for x in labels]), "pool": np.repeat(pools, 240)},
         pool="pool", kind="nominal",
     )  # fmt: skip
     actual = pool_agreement(ann, Settings(100, 1, None, 0.1, "raise"))
-    alphas = [krippendorff.alpha(x.T, level_of_measurement="nominal") for x in said]
+    alphas = [krippendorff.alpha(x.T, level_of_measurement="nominal") for x in labels]
     alpha = actual["observed_krippendorff_alpha"].sel(pool=list(pools))
     np.testing.assert_allclose(alpha, alphas, atol=1e-10)
-    observed = np.mean(said[0][:, :, None] != said[1][:, None])
-    expected = np.mean(said[0].ravel()[:, None] != said[1].ravel())
+    observed = np.mean(labels[0][:, :, None] != labels[1][:, None])
+    expected = np.mean(labels[0].ravel()[:, None] != labels[1].ravel())
     kappa = (1 - observed / expected) / np.sqrt(alphas[0] * alphas[1])
     between = actual["observed_normalized_cross_kappa"].sel(pool="g1", pool_="g2")
     assert float(between) == pytest.approx(kappa, abs=1e-10)

@@ -87,8 +87,8 @@ def test_every_summary_says_of_every_row_whether_it_is_to_be_relied_on(good, pla
         tree["posterior"].attrs["inference"] = "exact: few"
     elif of == "statistics":
         tree = good.copy()
-        for one in ("agreement", "discrepancy"):
-            tree[one] = tree[one].to_dataset().isel(draw=slice(20))
+        for name in ("agreement", "discrepancy"):
+            tree[name] = tree[name].to_dataset().isel(draw=slice(20))
     else:
         tree = planted(group)
     rows = dx.summary(tree, of)
@@ -167,11 +167,11 @@ def test_a_table_without_marks_does_not_speak_of_marks():
 def test_every_table_and_picture_of_the_page_says_so(good, planted, group, ids):
     html = page(planted(group))
     assert "Do not rely on these numbers</h2>" in html
-    for one in ids:
-        assert html.count(f'id="{one}"') == 1
-        part = html[html.index(f'id="{one}"') :]
-        end = part.index("</table>" if one.startswith("table") else "</figure>")
-        assert 'class="doubt"' in part[:end], one
+    for element in ids:
+        assert html.count(f'id="{element}"') == 1
+        part = html[html.index(f'id="{element}"') :]
+        end = part.index("</table>" if element.startswith("table") else "</figure>")
+        assert 'class="doubt"' in part[:end], element
     if group == "accuracy":  # once is enough
         assert 'class="doubt"' not in page(good)
 

@@ -265,7 +265,7 @@ def test_a_tie_counts_in_parts_however_labels_are_named():
     item = [i for i, labels in given.items() for _ in labels]
     for names in ("abc", "cba", "bca"):
         new = dict(zip("abc", names, strict=True))
-        label = [new[one] for labels in given.values() for one in labels]
+        label = [new[x] for labels in given.values() for x in labels]
         who = [k for labels in given.values() for k in range(len(labels))]
         ann = dx.annotations({"item": item, "annotator": who, "label": label}, labels=sorted(names))
         pred = dx.predictions({"item": [0, 1, 2, 3], "system": ["s"] * 4, "label": [new["a"]] * 4})
@@ -371,7 +371,7 @@ def test_every_posterior_but_the_reference_is_dropped_before_the_next(rankings, 
     original = Recipe.fit
 
     def fit(self, *args, **options):
-        alive.append(sum(one() is not None for one in fits))
+        alive.append(sum(reference() is not None for reference in fits))
         result = original(self, *args, **options)
         fits.append(weakref.ref(result))
         return result
@@ -464,7 +464,7 @@ def test_the_positive_label_may_be_true_where_labels_are():
     frame = {"item": np.repeat(np.arange(30), 3), "annotator": list("abc") * 30}
     ann = dx.annotations(frame | {"label": np.repeat(even, 3)})
     pred = dx.predictions({"item": range(30), "system": ["m"] * 30, "label": even})
-    given, same = (run(ann, pred, positive=one) for one in (True, 1))
+    given, same = (run(ann, pred, positive=positive) for positive in (True, 1))
     assert given["metrics"].to_dataset().equals(same["metrics"].to_dataset())
     assert "sensitivity" in given["metrics"]
 

@@ -142,7 +142,7 @@ def test_what_needs_all_draws_is_refused(study):
 
 
 def call(*arguments):
-    return CliRunner().invoke(app.app, [str(one) for one in arguments])
+    return CliRunner().invoke(app.app, [str(argument) for argument in arguments])
 
 
 @pytest.mark.long

@@ -151,7 +151,7 @@ def test_what_has_no_ground_truth_says_why(annotations, threshold, reason):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "words"),
     [
         (1.2, "numbers from 0 to 1"), ("most", "'auto', None, or accuracies of annotators"),
         ({0: 0.5}, "every annotator.*known to be true go to"),
@@ -159,8 +159,8 @@ def test_what_has_no_ground_truth_says_why(annotations, threshold, reason):
         (xr.DataTree(), "found a DataTree without posterior"),
     ],
 )  # fmt: skip
-def test_accuracies_that_are_none_are_refused_before_anything_is_fitted(given, said):
-    with pytest.raises(dx.ArgumentError, match=rf"^ground_truth.*{said}"):
+def test_accuracies_that_are_none_are_refused_before_anything_is_fitted(given, words):
+    with pytest.raises(dx.ArgumentError, match=rf"^ground_truth.*{words}"):
         dx.evaluate(study().annotations, ground_truth=given, **OPTIONS)
 
 

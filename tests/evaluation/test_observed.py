@@ -170,7 +170,7 @@ def test_lists_are_judged_by_their_first_label_beside_single_labels():
     assert first_labels(ann, pred).sizes["position"] == 1
     once = dx.predictions({"item": np.arange(40), "system": ["s"] * 40, "label": [1] * 40},
                           kind="nominal")  # fmt: skip
-    actual, expected = (observed(ann, one, settings())["statistics"] for one in (pred, once))
+    actual, expected = (observed(ann, x, settings())["statistics"] for x in (pred, once))
     np.testing.assert_array_equal(actual["discrepancy_ratio"], expected["discrepancy_ratio"])
 
 

@@ -155,7 +155,7 @@ def test_what_is_there_once_only_is_named(evaluated_votes):
     less = result.copy(deep=True)
     del less["certainty"]
     actual = _rerun.rerun(less, progressbar=False)
-    assert {one.how for one in actual.differences} == {"not in the file"}
+    assert {difference.how for difference in actual.differences} == {"not in the file"}
 
 
 def test_what_cannot_be_made_again_is_refused(evaluated_votes):

@@ -56,7 +56,7 @@ def test_scores_that_ignore_disagreement_are_those_of_majority_sets(result):
     held = np.array([[name in label.split(";") for name in NAMES] for label in frame["label"]])
     half = pd.DataFrame(held).groupby(frame["item"]).mean().to_numpy() > 0.5
     for name, group in pd.DataFrame(predicted).groupby("system"):
-        labels = np.array([[one in label.split(";") for one in NAMES] for label in group["label"]])
+        labels = np.array([[x in label.split(";") for x in NAMES] for label in group["label"]])
         both, either = (labels & half).sum(1), (labels | half).sum(1)
         jaccard = np.where(either > 0, both / np.maximum(either, 1), 1.0).mean()
         at = result["statistics"].to_dataset().sel(system=name)
@@ -126,7 +126,7 @@ def test_summaries_have_the_numbers_of_their_draws(result):
 def test_a_distance_changes_discrepancies_and_nothing_else(data, result):
     other = dx.evaluate(*data, distance="jaccard", **QUICK)
     assert other["discrepancy"].attrs["distance"] == "jaccard"
-    ratios = [one["statistics"]["discrepancy_ratio"] for one in (other, result)]
+    ratios = [evaluation["statistics"]["discrepancy_ratio"] for evaluation in (other, result)]
     assert not np.allclose(*ratios)
     xr.testing.assert_equal(other["metrics"].to_dataset(), result["metrics"].to_dataset())
 
@@ -311,9 +311,9 @@ def silent_system():
     rows = {"item": np.tile(np.arange(40), 3), "annotator": np.repeat(list("abc"), 40),
             "label": ["none"] * 120}  # fmt: skip
     rows["label"][0] = rows["label"][1] = "joy"
-    said = ["joy"] + ["none"] * 39
+    labels = ["joy"] + ["none"] * 39
     predicted = {"item": np.tile(np.arange(40), 2), "system": np.repeat(["careful", "silent"], 40),
-                 "label": said + ["none"] * 40}  # fmt: skip
+                 "label": labels + ["none"] * 40}  # fmt: skip
     return rows, predicted
 
 
@@ -350,10 +350,10 @@ def test_where_nobody_disagrees_all_scores_are_those_that_ignore_disagreement(tm
 
 
 def test_the_worst_diagnostics_of_all_labels_are_kept_each_with_its_label():
-    one = {"ess_bulk_min": 90.0, "ess_bulk_min_item": "weight", "r_hat_max": 1.01,
+    poor = {"ess_bulk_min": 90.0, "ess_bulk_min_item": "weight", "r_hat_max": 1.01,
            "r_hat_max_item": "weight", "ess_tail_min": 300.0, "n_items_poor": 1}  # fmt: skip
-    other = one | {"ess_bulk_min": 400.0, "r_hat_max": 1.2, "ess_tail_min": 50.0}
-    result = _worst({"joy": one, "love": other})
+    good = poor | {"ess_bulk_min": 400.0, "r_hat_max": 1.2, "ess_tail_min": 50.0}
+    result = _worst({"joy": poor, "love": good})
     assert (result["ess_bulk_min"], result["r_hat_max"], result["ess_tail_min"]) == (
         90.0,
         1.2,
@@ -394,5 +394,5 @@ def test_a_column_that_says_nothing_holds_is_no_label():
     wide = {"item": [1, 2], "annotator": ["a", "a"], "joy": [1, 0], "love": [1, 0], "none": [0, 1]}
     ann = dx.annotations(wide, kind="set", none="none")
     assert ann["element"].values.tolist() == ["joy", "love"]
-    with pytest.raises(dx.AnnotationError, match="row 0: expected 0 where a label applies"):
+    with pytest.raises(dx.AnnotationError, match="row 0: expected 0 in rows with labels"):
         dx.annotations(wide | {"none": [1, 1]}, kind="set", none="none")

@@ -110,7 +110,7 @@ def test_errors_that_are_independent_are_another_model(data, result):
     evaluation = dx.evaluate(*data, question="truth", error_correlation=0.0, **QUICK)
     assert "correlated_errors" not in evaluation.attrs
     at = {"scope": "these items", "system": "good"}
-    wide, narrow = (one["metrics"]["jaccard"].sel(at).std() for one in (result, evaluation))
+    wide, narrow = (x["metrics"]["jaccard"].sel(at).std() for x in (result, evaluation))
     assert narrow < wide
 
 
@@ -147,7 +147,7 @@ def test_scores_are_of_items_that_have_answers():
     alone = dx.evaluate(
         bare, read(rows, given[given["item"] > 4])[1], question="truth", **QUICK
     )  # fmt: skip
-    mean = [one["metrics"]["jaccard"].mean(SAMPLE).to_numpy() for one in (evaluation, alone)]
+    mean = [x["metrics"]["jaccard"].mean(SAMPLE).to_numpy() for x in (evaluation, alone)]
     np.testing.assert_allclose(*mean, atol=0.03)
 
 
@@ -256,7 +256,7 @@ def test_intervals_hold_the_scores_against_the_true_sets(hard):
         right = rng.random((5, 120, 3)) < 1 / (1 + np.exp(-ease * skill))
         labels = np.where(right, truth, ~truth)
         rows = {"item": np.tile(np.arange(120), 5), "annotator": np.repeat(np.arange(5), 120),
-                "label": [label for one in labels for label in words(one)]}  # fmt: skip
+                "label": [label for names in labels for label in words(names)]}  # fmt: skip
         system = truth ^ (rng.random(truth.shape) < 0.1)
         predicted = {"item": np.arange(120), "system": ["m"] * 120, "label": words(system)}
         evaluation = dx.evaluate(*read(rows, predicted), question="truth", **QUICK)

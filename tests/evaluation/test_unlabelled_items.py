@@ -18,13 +18,13 @@ def study(kind, n_items=300, n_labelled=60, seed=1):
     panel = rng.normal(50, 10, n_items) if kind == "continuous" else rng.integers(0, 3, n_items)
     systems = {"judge": 0.95, "poor": 0.6}
 
-    def said(k, share):
+    def label_of(k, share):
         if kind == "continuous":
             return panel[k] + rng.normal(0, 12 * (1 - share))
         return int(panel[k] if rng.random() < share else rng.integers(0, 3))
 
-    rows = [(names[k], f"p{who}", said(k, 0.8)) for k in taken for who in range(3)]
-    answers = [(name, s, said(k, share)) for s, share in systems.items()
+    rows = [(names[k], f"p{who}", label_of(k, 0.8)) for k in taken for who in range(3)]
+    answers = [(name, s, label_of(k, share)) for s, share in systems.items()
                for k, name in enumerate(names)]  # fmt: skip
     table = dict(zip(("item", "annotator", "label"), zip(*rows, strict=True), strict=True))
     pred = dict(zip(("item", "system", "label"), zip(*answers, strict=True), strict=True))

@@ -303,8 +303,8 @@ def test_systems_that_nobody_compared_are_not_ordered():
 def test_systems_without_votes_and_short_chains_beside_groups():
     votes = dx.pairs({"left": list("abca"), "right": list("bcad"), "winner": list("abcd")})
     made = dx.evaluate(votes.isel(vote=slice(3)), draws=20, **QUIET)  # d has no vote
-    doubts = set(dx.summary(made)["doubt"])
-    assert all(text.endswith("; systems are in 2 groups that no votes compare") for text in doubts)
+    texts = set(dx.summary(made)["doubt"])
+    assert all(text.endswith("; systems are in 2 groups that no votes compare") for text in texts)
     message = dx.describe(made)
     assert message.startswith("Do not rely on the following numbers: only 20 draws")
     assert "in 2 groups that no votes compare. " in message

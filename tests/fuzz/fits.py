@@ -42,5 +42,5 @@ def _quietly(model, ann, settings):
 def _study(kind):
     columns = {"item": list("aabbccdd"), "annotator": [1, 2] * 4, "pool": ["p", "q"] * 4}
     numbers = [1.0, 1.5, 2.0, 2.25, 3.0, 1.0, 0.5, 0.75]
-    said = numbers if kind == "continuous" else list("xxyyxyyx")
-    return dx.annotations({**columns, "label": said}, pool="pool")
+    labels = numbers if kind == "continuous" else list("xxyyxyyx")
+    return dx.annotations({**columns, "label": labels}, pool="pool")

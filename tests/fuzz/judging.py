@@ -112,30 +112,31 @@ def _kept(value: Any) -> Any:
     return copy.deepcopy(value) if isinstance(value, dict | list | np.random.Generator) else value
 
 
-def same(one: Any, other: Any) -> bool:
+def same(first: Any, second: Any) -> bool:
     """Whether two things hold the same; missing is the same as missing."""
-    if type(one) is not type(other):
+    if type(first) is not type(second):
         return False
-    if isinstance(one, xr.DataTree):
-        groups = [tree.to_dict(relative=True) for tree in (one, other)]
+    if isinstance(first, xr.DataTree):
+        groups = [tree.to_dict(relative=True) for tree in (first, second)]
         return groups[0].keys() == groups[1].keys() and all(
             same(group, groups[1][name]) for name, group in groups[0].items()
         )
-    if isinstance(one, xr.DataArray) and one.dtype == object:  # NaN in a list is no NaN to xarray
-        return one.dims == other.dims and same(one.to_numpy(), other.to_numpy())
-    if isinstance(one, xr.Dataset | xr.DataArray):
-        return one.equals(other)
-    if isinstance(one, pd.DataFrame | pd.Series):
-        return one.equals(other)
-    if isinstance(one, np.ndarray):
-        return one.dtype == other.dtype and repr(one.tolist()) == repr(other.tolist())
-    if isinstance(one, Mapping):
-        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, np.random.Generator):
+    # NaN in a list is no NaN to xarray.
+    if isinstance(first, xr.DataArray) and first.dtype == object:
+        return first.dims == second.dims and same(first.to_numpy(), second.to_numpy())
+    if isinstance(first, xr.Dataset | xr.DataArray):
+        return first.equals(second)
+    if isinstance(first, pd.DataFrame | pd.Series):
+        return first.equals(second)
+    if isinstance(first, np.ndarray):
+        return first.dtype == second.dtype and repr(first.tolist()) == repr(second.tolist())
+    if isinstance(first, Mapping):
+        return list(first) == list(second) and all(same(first[key], second[key]) for key in first)
+    if isinstance(first, list | tuple):
+        return len(first) == len(second) and all(map(same, first, second))
+    if isinstance(first, np.random.Generator):
         return True  # a generator moves on: that is what it is given for
-    return one is other or repr(one) == repr(other)
+    return first is second or repr(first) == repr(second)
 
 
 def within(result: Any, low: float, high: float, *, slack: float = 1e-9) -> None:

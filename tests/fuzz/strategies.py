@@ -86,10 +86,10 @@ def _said(design, seen, n_labels, rng):
     return codes
 
 
-def _label(draw, table, kind, said, n_labels, families, rng):
+def _label(draw, table, kind, codes, n_labels, families, rng):
     if kind == "nominal":
         labels = draw(vocabulary(n_labels, st.sampled_from(families)))
-        table.columns["label"] = [labels[code] for code in said]
+        table.columns["label"] = [labels[code] for code in codes]
         table.options["kind"] = "nominal"
         if draw(st.booleans()):
             text = all(isinstance(label, str) for label in labels)
@@ -97,15 +97,15 @@ def _label(draw, table, kind, said, n_labels, families, rng):
             table.options["labels"] = labels + unused
     elif kind == "ordinal":
         start, step = draw(st.sampled_from([(0, 1), (1, 1), (-2, 3), (0, 50)]))
-        table.columns["label"] = [start + step * code for code in said]
+        table.columns["label"] = [start + step * code for code in codes]
         table.options["kind"] = draw(st.sampled_from(["ordinal", None]))
         if draw(st.booleans()):
             table.options["labels"] = [start + step * code for code in range(n_labels + 1)]
     else:
         scale = draw(st.sampled_from([1.0, 1.0, 1e-3, 100.0, 0.0, 1e-300, 1e150, 1e300]))
-        noise = rng.normal(size=len(said))
+        noise = rng.normal(size=len(codes))
         table.columns["label"] = [
-            float((code + part) * scale) for code, part in zip(said, noise, strict=True)
+            float((code + part) * scale) for code, part in zip(codes, noise, strict=True)
         ]
         table.options["kind"] = "continuous"
 

@@ -98,29 +98,29 @@ def harmed_bytes(data: bytes, how: str, rng: np.random.Generator) -> bytes:
     }.get(how, data)  # fmt: skip
 
 
-def read(name: str, data: bytes, what: str = "annotations", **settings):
+def read(name: str, data: bytes, kind: str = "annotations", **settings):
     """Judge the reading of some bytes under a name."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         path.write_bytes(data)
-        return judged(f"read_{what} {''.join(path.suffixes)}", READERS[what], path, **settings)
+        return judged(f"read_{kind} {''.join(path.suffixes)}", READERS[kind], path, **settings)
 
 
 @st.composite
-def tables(draw, what):
+def tables(draw, kind):
     """Make tables of annotations or of predictions."""
     hostile = draw(st.booleans())
     return draw(
-        prediction_tables() if what == "predictions" else annotation_tables(hostile=hostile)
+        prediction_tables() if kind == "predictions" else annotation_tables(hostile=hostile)
     )
 
 
-@pytest.mark.parametrize("what", sorted(READERS))
+@pytest.mark.parametrize("kind", sorted(READERS))
 @pytest.mark.parametrize("ending", ENDINGS)
 @cases(4, 350)
 @given(data=st.data())
-def test_a_file_of_a_table_is_read_or_refused(ending, what, data):
-    table = data.draw(tables(what))
+def test_a_file_of_a_table_is_read_or_refused(ending, kind, data):
+    table = data.draw(tables(kind))
     if not table.columns or len({len(cells) for cells in table.columns.values()}) > 1:
         return
     try:
@@ -133,8 +133,8 @@ def test_a_file_of_a_table_is_read_or_refused(ending, what, data):
         content = harmed_text(content, how, data.draw(st.floats(0, 1)))
     if content and data.draw(st.booleans()):
         content = harmed_bytes(content, data.draw(st.sampled_from(BYTE_HARMS)), rng)
-    settings = table.options | data.draw(settings_of(READERS[what], often=7, but={"format"}))
-    answer = read(f"table{ending}", content, what, **settings)
+    settings = table.options | data.draw(settings_of(READERS[kind], often=7, but={"format"}))
+    answer = read(f"table{ending}", content, kind, **settings)
     if not answer.refused:
         dx.validate(answer.value)
 
@@ -149,8 +149,8 @@ def test_a_file_of_a_table_is_read_or_refused(ending, what, data):
     st.sampled_from(sorted(READERS)),
     st.sampled_from([None, *dx.formats.names()]),
 )
-def test_bytes_of_any_kind_are_read_or_refused(ending, content, what, form):
-    read(f"table{ending}", content, what, format=form)
+def test_bytes_of_any_kind_are_read_or_refused(ending, content, kind, form):
+    read(f"table{ending}", content, kind, format=form)
 
 
 JSON = st.recursive(
@@ -170,8 +170,8 @@ JSON = st.recursive(
 @cases(8, 2000)
 @given(JSON, st.sampled_from([".json", ".jsonl"]), st.sampled_from(sorted(READERS)),
        st.sampled_from([None, *dx.formats.names()]))  # fmt: skip
-def test_json_of_any_shape_is_read_or_refused(value, ending, what, form):
-    read(f"export{ending}", json.dumps(value).encode(), what, format=form)
+def test_json_of_any_shape_is_read_or_refused(value, ending, kind, form):
+    read(f"export{ending}", json.dumps(value).encode(), kind, format=form)
 
 
 @pytest.mark.parametrize("form", ["label-studio", "prodigy"])
@@ -179,12 +179,12 @@ def test_json_of_any_shape_is_read_or_refused(value, ending, what, form):
 @given(data=st.data())
 def test_an_export_is_read_or_refused(form, data):
     export = data.draw({"label-studio": label_studio, "prodigy": prodigy}[form]())
-    what = data.draw(
+    kind = data.draw(
         st.sampled_from(sorted(READERS if form == "label-studio" else ["annotations"]))
     )
     lines = "\n".join(map(json.dumps, export)) if form == "prodigy" else json.dumps(export)
     ending = ".jsonl" if form == "prodigy" else ".json"
-    settings = data.draw(settings_of(READERS[what], often=9, but={"format"}))
-    answer = read(f"{form}{ending}", lines.encode(), what, format=form, **settings)
+    settings = data.draw(settings_of(READERS[kind], often=9, but={"format"}))
+    answer = read(f"{form}{ending}", lines.encode(), kind, format=form, **settings)
     if not answer.refused:
         dx.validate(answer.value)

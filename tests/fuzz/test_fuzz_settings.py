@@ -53,10 +53,10 @@ def sets():
     values = np.random.default_rng(4).random((2, 1, 4, 5))
     fits = {
         label: xr.DataArray(
-            np.stack([1 - one, one], axis=-1), dims=("chain", "draw", "item", "label"),
+            np.stack([1 - p, p], axis=-1), dims=("chain", "draw", "item", "label"),
             coords={"item": range(5), "label": ["no", "yes"]},
         )
-        for label, one in zip("pq", values, strict=True)
+        for label, p in zip("pq", values, strict=True)
     }  # fmt: skip
     rows = {"item": [0, 1, 2, 3, 4] * 2, "system": ["s"] * 5 + ["t"] * 5}
     given = ["p", "q", "p;q", "p", "-"] * 2

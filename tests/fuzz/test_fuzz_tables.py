@@ -20,16 +20,16 @@ pytestmark = pytest.mark.long
 def draws(draw):
     """Make plausibilities, metrics of them, comparisons, or what is none of these."""
     ann, result = draw(plausibilities())
-    what = draw(st.integers(0, 4))
-    if what == 0:
+    case = draw(st.integers(0, 4))
+    if case == 0:
         return draw(st.sampled_from(NOT_DATA))
-    if what == 1:
+    if case == 1:
         return result
     pred = draw(prediction_sets(ann, ("labels", "ranks", "scores")))
     answer = judged("top_k_accuracy", dx.top_k_accuracy, result, pred, on_missing="drop")
     if answer.refused:
         return result
-    if what == 2:
+    if case == 2:
         return answer.value
     other = judged("compare", dx.compare, answer.value)
     return answer.value if other.refused else other.value

@@ -69,12 +69,12 @@ def _of_fit(draw, models, settings=()):
 @st.composite
 def _by_label(draw):
     item, annotator = (each.ravel().tolist() for each in np.indices((draw(st.integers(1, 4)), 3)))
-    said = [draw(st.sampled_from(["-", "a", "b", "a;b", "1;a"])) for _ in item]
-    table = {"item": item, "annotator": annotator, "label": said}
+    labels = [draw(st.sampled_from(["-", "a", "b", "a;b", "1;a"])) for _ in item]
+    table = {"item": item, "annotator": annotator, "label": labels}
     words = {"kind": "set", "separator": ";", "none": "-", "labels": ["1", "a", "b"]}
     ann = dx.annotations(table, **words)
     alone = [entry.name for entry in STATISTICS if entry.takes == "annotations"]
-    function = draw(st.sampled_from([*alone, lambda one: one]))
+    function = draw(st.sampled_from([*alone, lambda own: own]))
     return (function, draw(st.sampled_from([ann, table, dx.annotations(table)]))), {}
 
 

@@ -18,17 +18,17 @@ def random_rows(seed, n_labels=4, trials=True):
     return item, annotator, rng.integers(n_labels, size=n_rows), n_items
 
 
-def by_annotator(item, annotator, said, i):
+def by_annotator(item, annotator, label, i):
     """Return the labels of each annotator of an item, in lists."""
     of_item = item == i
-    return [said[of_item & (annotator == r)].tolist() for r in np.unique(annotator[of_item])]
+    return [label[of_item & (annotator == r)].tolist() for r in np.unique(annotator[of_item])]
 
 
 def pairs(labels, distance, same=False):
     """Sum the mean distance over ordered pairs of annotators: different ones, or the same."""
     return sum(
-        np.mean([distance(a, b) for a in one for b in other])
-        for r, one in enumerate(labels)
+        np.mean([distance(a, b) for a in own for b in other])
+        for r, own in enumerate(labels)
         for s, other in enumerate(labels)
         if (r == s) == same
     )

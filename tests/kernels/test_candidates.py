@@ -36,9 +36,9 @@ from dissensus.kernels.remainder import expand
 @settings(max_examples=30, deadline=None)
 def test_equal_sets_and_only_they_have_equal_codes(sets):
     codes = set_codes(np.array(sets))
-    for i, one in enumerate(sets):
-        for j, other in enumerate(sets):
-            assert (codes[i] == codes[j]) == (set(one) == set(other))
+    for i, labels in enumerate(sets):
+        for j, other_labels in enumerate(sets):
+            assert (codes[i] == codes[j]) == (set(labels) == set(other_labels))
 
 
 @given(codes=st.lists(st.integers(0, 5), min_size=4, max_size=24))
@@ -112,7 +112,7 @@ def counted(patterns):
 @few
 def test_counts_items_that_are_alike_but_for_the_names_of_labels(seed):
     columns = items(seed)
-    expected = Counter(tuple(sorted(map(tuple, one))) for one in np.stack(columns, 2).tolist())
+    expected = Counter(tuple(sorted(map(tuple, rows))) for rows in np.stack(columns, 2).tolist())
     assert counted(find_patterns(columns)) == expected
 
 
@@ -124,8 +124,8 @@ def test_parts_come_to_the_same_as_the_whole(seed):
     cut = np.random.default_rng(seed).integers(0, n + 1)
     parts = [find_patterns([c[part] for c in columns]) for part in (slice(cut), slice(cut, n))]
     for actual in (merged(parts), merged(parts[::-1]), merged([whole])):
-        for one, other in zip(actual, whole, strict=True):
-            np.testing.assert_array_equal(one, other)
+        for of_parts, of_whole in zip(actual, whole, strict=True):
+            np.testing.assert_array_equal(of_parts, of_whole)
 
 
 def test_probabilities_of_labels_that_are_alike_are_summed():

@@ -33,7 +33,9 @@ def compiled_functions():
 
 def test_no_two_compiled_functions_have_one_name():
     """Numba would take the machine code of one for that of the other (its issue 10486)."""
-    names = Counter(f"{one.__module__}.{one.__qualname__}" for one in compiled_functions())
+    names = Counter(
+        f"{function.__module__}.{function.__qualname__}" for function in compiled_functions()
+    )
     assert len(names) > 300
     assert [name for name, times in names.items() if times > 1] == []
 

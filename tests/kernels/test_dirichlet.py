@@ -51,7 +51,7 @@ def test_log_density_is_scipys_on_the_support(alpha):
         if (row > 0).sum() > 1:  # on a point the density is 1
             on = theta[:, i, row > 0]
             on = on / on.sum(1, keepdims=True)
-            want += [stats.dirichlet(row[row > 0]).logpdf(one) for one in on]
+            want += [stats.dirichlet(row[row > 0]).logpdf(point) for point in on]
     np.testing.assert_allclose(density, want, rtol=1e-6, atol=1e-6)
 
 

@@ -59,12 +59,12 @@ def random_lists(rng, count, n_labels):
 @pytest.mark.parametrize("depth", [1, 2, 4, 7])
 def test_rank_distance_is_one_minus_the_mean_average_overlap(depth):
     rng = np.random.default_rng(depth)
-    one, lists = random_lists(rng, 15, 7)
-    two, others = random_lists(rng, 15, 7)
+    first, lists = random_lists(rng, 15, 7)
+    second, others = random_lists(rng, 15, 7)
     left, right = (grid.ravel() for grid in np.indices((15, 15)))
     actual = rank_distance(lists, others, left, right, n_labels=7, depth=depth)
     expected = [
-        1 - dx.mean_average_overlap(one[a], two[b], depth=depth, n_labels=7)
+        1 - dx.mean_average_overlap(first[a], second[b], depth=depth, n_labels=7)
         for a, b in zip(left, right, strict=True)
     ]
     np.testing.assert_allclose(actual, expected, atol=1e-14)
@@ -81,12 +81,13 @@ def test_rankings_alike_down_to_the_depth_are_exactly_0_apart():
 
 def test_jaccard_of_sets():
     rng = np.random.default_rng(1)
-    one, lists = random_lists(rng, 12, 6)
-    two, others = random_lists(rng, 12, 6)
+    first, lists = random_lists(rng, 12, 6)
+    second, others = random_lists(rng, 12, 6)
     left, right = (grid.ravel() for grid in np.indices((12, 12)))
     actual = set_distance(lists, others, left, right, "jaccard")
     sets = [
-        [{code for block in blocks for code in block} for blocks in side] for side in (one, two)
+        [{code for block in blocks for code in block} for blocks in side]
+        for side in (first, second)
     ]
     expected = [
         1 - len(sets[0][a] & sets[1][b]) / len(sets[0][a] | sets[1][b])

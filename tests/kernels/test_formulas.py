@@ -32,7 +32,7 @@ from dissensus.kernels.formulas import (
 @pytest.mark.parametrize("further", [1, 2, 4])
 def test_counts_are_those_of_all_sequences(n_labels, further):
     sequences = itertools.product(range(n_labels), repeat=further)
-    seen = Counter(tuple(np.bincount(one, minlength=n_labels).tolist()) for one in sequences)
+    seen = Counter(tuple(np.bincount(labels, minlength=n_labels).tolist()) for labels in sequences)
     counts = counts_of(n_labels, further)
     result = dict(zip(map(tuple, counts.tolist()), orders(counts).tolist(), strict=True))
     assert result == seen

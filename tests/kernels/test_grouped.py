@@ -58,8 +58,10 @@ def test_items_without_rows_have_no_voices():
 def test_small_integers_serve_as_codes():
     item, annotator = np.array([1, 0, 1], dtype=np.int8), np.array([2, 0, 1], dtype=np.uint16)
     result = grouped(item, annotator, 2)
-    for one, other in zip(result, grouped(item.astype(int), annotator.astype(int), 2), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for of_small, of_int in zip(
+        result, grouped(item.astype(int), annotator.astype(int), 2), strict=True
+    ):
+        np.testing.assert_array_equal(of_small, of_int)
 
 
 def test_an_item_with_many_rows_is_sorted_too():
@@ -86,8 +88,8 @@ def test_squared_differences_over_all_pairs(trials, centre):
         within = squared_pairs(computed_moments, rows.n_annotators)
         for i in range(n_items):
             numbers = by_annotator(item, annotator, values, i)
-            means = [np.mean(one) - centre for one in numbers]
-            squares = [np.mean((np.array(one) - centre) ** 2) for one in numbers]
+            means = [np.mean(x) - centre for x in numbers]
+            squares = [np.mean((np.array(x) - centre) ** 2) for x in numbers]
             assert total[i] == pytest.approx(sum(means), abs=1e-12)
             assert squared[i] == pytest.approx(sum(squares), abs=1e-12)
             assert numbers == [] or computed_moments.centre[i] in np.concatenate(numbers)

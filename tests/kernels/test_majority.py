@@ -150,8 +150,8 @@ def test_two_labels_near_chance_take_what_the_normal_limit_says(above):
 def test_many_draws_are_bracketed_together():
     p = np.random.default_rng(1).uniform(0.3, 1.0, size=(2, 40))
     result = annotators_for_target(p, 0.9, 4)
-    for count, one in zip(result.ravel(), p.ravel(), strict=True):
-        assert count == annotators_for_target(one, 0.9, 4)
+    for count, accuracy in zip(result.ravel(), p.ravel(), strict=True):
+        assert count == annotators_for_target(accuracy, 0.9, 4)
 
 
 def test_annotators_who_err_together_are_worth_fewer():
@@ -159,7 +159,7 @@ def test_annotators_who_err_together_are_worth_fewer():
     for alone in (1, 3, 7, 15):
         for correlation in (0.0, 0.05, 0.1, 0.3):
             worth = [n / (1 + (n - 1) * correlation) for n in range(1, 2000)]
-            enough = [n for n, one in enumerate(worth, 1) if one >= alone - 1e-9]
+            enough = [n for n, equivalent in enumerate(worth, 1) if equivalent >= alone - 1e-9]
             expected = enough[0] if enough else np.inf
             assert in_all(np.array(float(alone)), np.array(correlation)) == expected
 

@@ -38,8 +38,8 @@ def test_marginal_likelihood_is_multivariate_t(values):
 def test_learning_twice_is_learning_once(first, second):
     stepwise = update(update(PRIOR, of_one_item(first)), of_one_item(second))
     at_once = update(PRIOR, of_one_item(first + second))
-    for one, other in zip(stepwise, at_once, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+    for first_way, second_way in zip(stepwise, at_once, strict=True):
+        np.testing.assert_allclose(first_way, second_way, rtol=1e-9, atol=1e-9)
 
 
 def test_the_update_by_hand():
@@ -80,9 +80,9 @@ def drawn(posterior, draws, seed=1):
 def test_an_item_hangs_on_its_own_key_only():
     many = NormalGamma(*(np.array(x) for x in ([0.0, 1.0], [1.0, 2.0], [2.0, 3.0], [1.0, 1.0])))
     keys = row_keys(np.arange(2, dtype=np.uint64), seed=1)
-    one = np.empty((2, 5, 1))
-    draw(NormalGamma(*(x[1:] for x in many)), keys[1:], *one)
-    np.testing.assert_array_equal(one[..., 0], np.stack(drawn(many, 8))[:, :5, 1])
+    draws = np.empty((2, 5, 1))
+    draw(NormalGamma(*(x[1:] for x in many)), keys[1:], *draws)
+    np.testing.assert_array_equal(draws[..., 0], np.stack(drawn(many, 8))[:, :5, 1])
 
 
 def test_draws_and_their_density():

@@ -178,11 +178,11 @@ def test_recursion_is_the_integral(size, spread):
     rng = np.random.default_rng([size, int(spread)])
     for _ in range(10):
         log_ratio = rng.uniform(-spread, spread, size)
-        one, one_share = both(by_recursion, log_ratio)
-        other, other_share = both(by_integral, log_ratio)
+        actual, actual_share = both(by_recursion, log_ratio)
+        expected, expected_share = both(by_integral, log_ratio)
         # A log of -200 is known to 3e-14 at best.
-        assert other == pytest.approx(one, rel=1e-13, abs=1e-12)
-        np.testing.assert_allclose(other_share, one_share, rtol=0, atol=1e-12)
+        assert actual == pytest.approx(expected, rel=1e-13, abs=1e-12)
+        np.testing.assert_allclose(actual_share, expected_share, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("log_ratio", [-800.0, -40.0, -1.0, 0.0, 2.0, 40.0, 800.0])

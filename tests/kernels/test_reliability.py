@@ -45,9 +45,9 @@ def test_confidence_is_certain_or_none_whatever_the_chance():
 
 def by_enumeration(a, b, n):
     """P(both right | they agree) over all pairs of labels, the truth being the first of n."""
-    one = [a] + [(1 - a) / (n - 1)] * (n - 1)
-    two = [b] + [(1 - b) / (n - 1)] * (n - 1)
-    return one[0] * two[0] / sum(p * q for p, q in zip(one, two, strict=True))
+    first = [a] + [(1 - a) / (n - 1)] * (n - 1)
+    second = [b] + [(1 - b) / (n - 1)] * (n - 1)
+    return first[0] * second[0] / sum(p * q for p, q in zip(first, second, strict=True))
 
 
 @pytest.mark.parametrize("n", [2, 3, 7])

@@ -110,9 +110,9 @@ def test_files_of_two_processes_may_stand_side_by_side(tmp_path):
     source.mkdir()
     for name in ("sum", "max"):
         (source / f"kernel_{name}.py").write_text(KERNEL.format(name=name))
-    one = use(tmp_path / "1", source, "sum", "max")
-    two = use(tmp_path / "2", source, "max", "sum")
-    assert [one.wait(), two.wait()] == [0, 0]
+    first = use(tmp_path / "1", source, "sum", "max")
+    second = use(tmp_path / "2", source, "max", "sum")
+    assert [first.wait(), second.wait()] == [0, 0]
     for kind in ("*.nbc", "*.nbi"):
         for file in (tmp_path / "2").rglob(kind):
             there = tmp_path / "1" / file.relative_to(tmp_path / "2")

@@ -46,10 +46,10 @@ def by_owens_t(h, k, r):
         return math.asin(r) / (2 * math.pi)
     root = math.sqrt((1 - r) * (1 + r))
     total = 0.5 * (ndtr(h) + ndtr(k))
-    for one, other in ((h, k), (k, h)):
+    for a, b in ((h, k), (k, h)):
         with np.errstate(divide="ignore"):
-            slope = np.divide(other - r * one, one * root) if one else math.copysign(np.inf, other)
-        total -= owens_t(one, slope)
+            slope = np.divide(b - r * a, a * root) if a else math.copysign(np.inf, b)
+        total -= owens_t(a, slope)
     total -= 0.5 * (h * k < 0 or (h * k == 0 and h + k < 0))
     return float(total - ndtr(h) * ndtr(k))
 
@@ -91,10 +91,10 @@ def test_at_correlation_one_it_is_one_number(h, gap):
 @given(bounds, bounds, correlations)
 @some
 def test_symmetries(h, k, r):
-    one = excess(h, k, r)
-    assert excess(k, h, r) == pytest.approx(one, rel=1e-12)
-    assert excess(-h, -k, r) == pytest.approx(one, rel=1e-12)
-    assert excess(h, -k, -r) == pytest.approx(-one, rel=1e-12)
+    expected = excess(h, k, r)
+    assert excess(k, h, r) == pytest.approx(expected, rel=1e-12)
+    assert excess(-h, -k, r) == pytest.approx(expected, rel=1e-12)
+    assert excess(h, -k, -r) == pytest.approx(-expected, rel=1e-12)
 
 
 @given(bounds, apart, correlations, correlations)

@@ -34,13 +34,13 @@ def ordered(mu, item, annotator):
     return np.diff(VALUES), (mu - CUTS) / sd, sd
 
 
-def correlation(labels, variance, one, two=None, rho=1.0):
+def correlation(labels, variance, pool, other_pool=None, rho=1.0):
     """As in `label_covariance_reference`, by the kernels."""
-    first = labels(*one)
-    if two is None:
-        return covariance_within(*first, one[1] ** 2) / variance(*first[:2])
-    second = labels(*two)
-    covariance = covariance_between(*first, *second, rho * one[1] * two[1])
+    first = labels(*pool)
+    if other_pool is None:
+        return covariance_within(*first, pool[1] ** 2) / variance(*first[:2])
+    second = labels(*other_pool)
+    covariance = covariance_between(*first, *second, rho * pool[1] * other_pool[1])
     return covariance / np.sqrt(variance(*first[:2]) * variance(*second[:2]))
 
 
@@ -61,25 +61,25 @@ def test_the_reference_against_quadpack():
 @pytest.mark.parametrize("item", [1e-3, 0.5, 3.0, 50.0])
 @pytest.mark.parametrize("annotator", [0.0, 1.0, 50.0])
 def test_two_labels_over_a_wide_range(mu, item, annotator):
-    one = (mu, item, annotator)
-    result = correlation(yes, mixture_variance, one)
-    assert result == pytest.approx(correlation_yes(one), rel=2e-6, abs=1e-12)
+    pool = (mu, item, annotator)
+    result = correlation(yes, mixture_variance, pool)
+    assert result == pytest.approx(correlation_yes(pool), rel=2e-6, abs=1e-12)
 
 
 @pytest.mark.parametrize("rho", [-1.0, -0.6, 0.0, 0.4, 0.95, 0.9999, 1.0])
 @pytest.mark.parametrize(
-    ("one", "two"),
+    ("pool", "other_pool"),
     [
         ((0.0, 1.0, 0.5), (0.0, 1.0, 0.5)),
         ((1.0, 2.0, 0.5), (-0.5, 0.7, 0.0)),
         ((8.0, 12.0, 1.0), (-3.0, 4.0, 2.0)),
     ],
 )
-def test_two_labels_of_two_pools(one, two, rho):
-    actual = correlation(yes, mixture_variance, one, two, rho)
-    assert actual == pytest.approx(correlation_yes(one, two, rho), abs=1e-9)
-    actual = correlation(ordered, step_variance, one, two, rho)
-    expected = correlation_ordered(CUTS, VALUES, one, two, rho)
+def test_two_labels_of_two_pools(pool, other_pool, rho):
+    actual = correlation(yes, mixture_variance, pool, other_pool, rho)
+    assert actual == pytest.approx(correlation_yes(pool, other_pool, rho), abs=1e-9)
+    actual = correlation(ordered, step_variance, pool, other_pool, rho)
+    expected = correlation_ordered(CUTS, VALUES, pool, other_pool, rho)
     assert actual == pytest.approx(expected, abs=1e-9)
 
 
@@ -87,9 +87,9 @@ def test_two_labels_of_two_pools(one, two, rho):
 @pytest.mark.parametrize("item", [1e-3, 1.0, 8.0, 100.0])
 @pytest.mark.parametrize("annotator", [0.0, 2.0])
 def test_ordered_labels_over_a_wide_range(mu, item, annotator):
-    one = (mu, item, annotator)
-    result = correlation(ordered, step_variance, one)
-    assert result == pytest.approx(correlation_ordered(CUTS, VALUES, one), abs=1e-9)
+    pool = (mu, item, annotator)
+    result = correlation(ordered, step_variance, pool)
+    assert result == pytest.approx(correlation_ordered(CUTS, VALUES, pool), abs=1e-9)
 
 
 def test_no_effect_no_covariance():
@@ -99,8 +99,8 @@ def test_no_effect_no_covariance():
 
 def test_perfect_agreement_is_a_correlation_of_one():
     bound = np.linspace(2, -2, 5)
-    one = np.ones(5)
-    assert covariance_within(one, bound, one, 1.0) == pytest.approx(step_variance(one, bound))
+    ones = np.ones(5)
+    assert covariance_within(ones, bound, ones, 1.0) == pytest.approx(step_variance(ones, bound))
 
 
 @given(st.integers(0, 2**31))

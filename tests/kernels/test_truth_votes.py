@@ -16,8 +16,8 @@ ROWS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3), st.integers(0, 2
 def plain(rows, n_items):
     """Return what each item was given: (respondent, label) -> times, as a sorted tuple."""
     return [
-        tuple(sorted(Counter((v, y) for i, v, y in rows if i == one).items()))
-        for one in range(n_items)
+        tuple(sorted(Counter((v, y) for i, v, y in rows if i == row_item).items()))
+        for row_item in range(n_items)
     ]
 
 
@@ -50,6 +50,6 @@ def test_the_order_of_rows_does_not_matter(rows, random):
         votes(*(np.array(part, dtype=np.int64) for part in zip(*some, strict=True)), 7)
         for some in (rows, other)
     )
-    for one, two in zip(first[0], second[0], strict=True):
-        np.testing.assert_array_equal(one, two)
+    for column, other_column in zip(first[0], second[0], strict=True):
+        np.testing.assert_array_equal(column, other_column)
     np.testing.assert_array_equal(first[1], second[1])

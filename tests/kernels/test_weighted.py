@@ -47,22 +47,22 @@ def test_line_is_weighted_least_squares():
 def test_equal_weights_make_it_spearman():
     equal = np.full((5, 40), 1 / 40)
     r = line(midranks(X, equal), midranks(Y, equal), equal)[2]
-    expected = [stats.spearmanr(X[0], one).statistic for one in Y]
+    expected = [stats.spearmanr(X[0], y).statistic for y in Y]
     np.testing.assert_allclose(r, expected, rtol=1e-12)
 
 
 def test_midranks_are_those_of_the_definition():
     ranks = midranks(Y, WEIGHTS)
     for row in range(5):
-        one = Y[row]
-        below = (one[None] < one[:, None]) + 0.5 * (one[None] == one[:, None])
+        values = Y[row]
+        below = (values[None] < values[:, None]) + 0.5 * (values[None] == values[:, None])
         np.testing.assert_allclose(ranks[row], below @ WEIGHTS[row], rtol=1e-12)
 
 
 def test_whole_weights_are_repeats():
     times = np.array([[2, 1, 3, 1]])
     x, y = np.array([[1.0, 2, 3, 4]]), np.array([[0.0, 2, 1, 5]])
-    repeated = [np.repeat(one, times[0], axis=1) for one in (x, y)]
+    repeated = [np.repeat(values, times[0], axis=1) for values in (x, y)]
     actual = line(x, y, times / 7)
     expected = line(*repeated, np.full((1, 7), 1 / 7))
     np.testing.assert_allclose(actual, expected)

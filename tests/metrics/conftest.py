@@ -60,10 +60,12 @@ def lists(seed, plausibility, ties=True, longest=None, whole=False, labels=None)
 
 def blocks(predictions, item, system):
     """One list as a list of blocks of labels."""
-    one = predictions.sel(item=item, system=system)
+    prediction = predictions.sel(item=item, system=system)
     names = predictions["label"].values
     out: dict[int, list] = {}
-    for code, block in zip(one["label_code"].values, one["block"].values, strict=True):
+    for code, block in zip(
+        prediction["label_code"].values, prediction["block"].values, strict=True
+    ):
         if block > 0:
             out.setdefault(int(block), []).append(names[code])
     return list(out.values())

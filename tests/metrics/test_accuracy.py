@@ -72,9 +72,11 @@ def test_certainty_counts_the_predicted_set(make, seed, zeros):
     assert certainty.dims == ("item", "system")
     for item in certainty["item"].values:
         for system in certainty["system"].values:
-            said = {name for block in make.blocks(predictions, item, system) for name in block}
+            predicted = {name for block in make.blocks(predictions, item, system) for name in block}
             rows = theta.sel(item=item).values.reshape(-1, 4)
-            hits = [set(make.true_order(row, labels)[: len(said)]) == said for row in rows]
+            hits = [
+                set(make.true_order(row, labels)[: len(predicted)]) == predicted for row in rows
+            ]
             assert certainty.sel(item=item, system=system).item() == pytest.approx(np.mean(hits))
     # No set is named more often than the commonest one of its size.
     for size in range(1, 5):

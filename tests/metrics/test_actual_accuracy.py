@@ -62,6 +62,6 @@ def test_support_may_come_from_draws_of_the_score():
 
 def test_undefined_draws_make_an_undefined_probability():
     draws = TRUTH.where(TRUTH < 1)
-    with pytest.warns(dx.DissensusWarning, match="Draws are undefined .NaN., up to 1 of 4"):
+    with pytest.warns(dx.DissensusWarning, match="Up to 1 of 4 draws are undefined .NaN."):
         result = dx.probability_of_support(draws, 0.95, 0.9)
     assert np.isnan(result)

@@ -143,9 +143,9 @@ def test_missing_items_and_labels_are_seen_before_anything_is_drawn(make):
     odd = pred.assign_coords(label=[f"x{k}" for k in range(pred.sizes["label"])])
     with pytest.raises(dx.PredictionError, match="no label in common"):
         dx.top_k_accuracy(lazy, odd)
-    one = pred.assign_coords(label=["odd", *pred["label"].to_numpy()[1:]])
+    renamed = pred.assign_coords(label=["odd", *pred["label"].to_numpy()[1:]])
     with pytest.warns(dx.DissensusWarning, match="outside the label space") as seen:
-        dx.top_k_accuracy(lazy, one).compute()
+        dx.top_k_accuracy(lazy, renamed).compute()
     assert len(seen) == 1
 
 

@@ -77,9 +77,9 @@ def test_further_dims_and_coordinates_are_kept_apart():
     comparison = dx.compare(draws)
     assert comparison["difference"].dims == ("chain", "draw", "extra0", "system", "system_")
     assert comparison["rank_probability"].dims == ("extra0", "system", "rank")
-    one = dx.compare(draws.isel(extra0=1))
+    part = dx.compare(draws.isel(extra0=1))
     xr.testing.assert_allclose(
-        comparison["probability_better"].isel(extra0=1), one["probability_better"]
+        comparison["probability_better"].isel(extra0=1), part["probability_better"]
     )
 
 

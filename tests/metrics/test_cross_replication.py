@@ -83,14 +83,14 @@ def test_the_matrix_of_pools(metric, scale, family):
 def test_a_pair_and_a_reference_are_parts_of_the_matrix(metric, scale, family):
     fit = cross_replication(family)
     whole = metric(fit, scale)
-    for one, other in itertools.permutations("abc", 2):
-        pair = metric(fit, scale, pools=(one, other))
+    for pool, other_pool in itertools.permutations("abc", 2):
+        pair = metric(fit, scale, pools=(pool, other_pool))
         assert pair.dims == ("chain", "draw")
         assert set(pair.coords) == {"chain", "draw"}
-        np.testing.assert_allclose(pair, whole.sel(pool=one, pool_=other), rtol=1e-12)
+        np.testing.assert_allclose(pair, whole.sel(pool=pool, pool_=other_pool), rtol=1e-12)
     for place, name in enumerate("abc"):
         column = metric(fit, scale, reference=name)
-        rest = [other for other in "abc" if other != name]
+        rest = [other_pool for other_pool in "abc" if other_pool != name]
         assert column.dims == ("chain", "draw", "pool")
         assert list(column["pool"].values) == rest
         expected = whole.isel(pool_=place).sel(pool=rest)

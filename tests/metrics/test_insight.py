@@ -93,13 +93,13 @@ def test_it_hangs_on_the_answers_and_not_on_their_order_or_names():
     result = draw_insights(pred, (2, 30), 1)
     again = draw_insights(pred.isel(system=[2, 0, 1], item=[3, 7, 0, 6, 2, 4, 5, 1]), (2, 30), 1)
     xr.testing.assert_allclose(result, again.sel(system=list("abc")), rtol=1e-9)
-    one, same, other = (
+    first, same, other = (
         draw_insights(answering(m=answers), (2, 30), 1).values
         for answers in ("xyxyxyxy", "xyxyxyxy", "yyxyxyxy")
     )
-    np.testing.assert_array_equal(one, same)
+    np.testing.assert_array_equal(first, same)
     # Each of many systems that are scored one by one has its own number.
-    assert abs(np.corrcoef(one.ravel(), other.ravel())[0, 1]) < 0.3
+    assert abs(np.corrcoef(first.ravel(), other.ravel())[0, 1]) < 0.3
 
 
 def test_systems_are_copies_by_the_items_that_are_scored(make):
@@ -169,11 +169,11 @@ def test_leaning_items_have_streams_apart_from_the_weights(make):
 def test_seeded_it_comes_again(make):
     theta = make.theta(1, n_items=30, draws=50)
     pred = make.lists(1, theta)
-    one, again, other = (
+    first, again, other = (
         dx.top_k_accuracy(theta, pred, insight="learned", random_seed=seed) for seed in (1, 1, 2)
     )
-    xr.testing.assert_identical(one, again)
-    assert not one.equals(other)
+    xr.testing.assert_identical(first, again)
+    assert not first.equals(other)
 
 
 def test_any_number_will_do(make):
@@ -275,7 +275,7 @@ def test_people_and_their_like_are_held_and_so_are_their_differences():
         )
         accuracy = dx.top_k_accuracy(fit, pred, insight="learned", random_seed=seed)
         truth = xr.DataArray(
-            [(one == yes).mean() for one in answers.values()], coords={"system": list(answers)}
+            [(x == yes).mean() for x in answers.values()], coords={"system": list(answers)}
         )
         holds = inside(accuracy, truth)
         held += [bool(holds.sel(system=name)) for name in ("person", "sharper")]

@@ -149,8 +149,8 @@ def test_a_selection_of_draws_or_items_keeps_its_random_numbers(make, metric):
     rows = {"draw": [17, 3, 4], "chain": [1], "item": [5, 0]}
     part = run(metric, lumped.isel(rows), predictions, per_item=True, on_missing="drop")
     assert_same(part, whole.isel(rows))
-    one = run(metric, lumped.isel(chain=1, draw=7), predictions, per_item=True)
-    assert_same(one, whole.isel(chain=1, draw=7))
+    single = run(metric, lumped.isel(chain=1, draw=7), predictions, per_item=True)
+    assert_same(single, whole.isel(chain=1, draw=7))
     both = xr.concat([lumped.assign_coords(reliability=r) for r in (1, 2)], dim="reliability")
     along = run(metric, both, predictions, per_item=True)
     assert along.dims == ("chain", "draw", "reliability", "item", "system")

@@ -53,10 +53,10 @@ def test_the_bootstrap_has_the_variance_of_a_dirichlet_mean(make):
     draws = dx.top_k_accuracy(theta, predictions, **kwargs)
     p, n_draws = right / n, 12_000
     variance = p * (1 - p) / (n + 1)
-    one = draws.sel(system="m").values.ravel()
-    assert abs(one.mean() - p) < 4 * np.sqrt(variance / n_draws)
+    values = draws.sel(system="m").values.ravel()
+    assert abs(values.mean() - p) < 4 * np.sqrt(variance / n_draws)
     # The sampling error of a variance is about variance * sqrt(2 / draws).
-    assert abs(one.var() / variance - 1) < 5 * np.sqrt(2 / n_draws)
+    assert abs(values.var() / variance - 1) < 5 * np.sqrt(2 / n_draws)
     # Both systems meet the same weights: what one gets right the other gets wrong.
     np.testing.assert_allclose(draws.sum("system"), 1, atol=1e-12)
     xr.testing.assert_identical(dx.top_k_accuracy(theta, predictions, **kwargs), draws)

@@ -19,7 +19,7 @@ def point(items=("i", "j"), labels=("a", "b"), masses=(0.7, 0.3)):
     )
 
 
-def said(**labels):
+def system_answers(**labels):
     return dx.predictions(
         {"item": list(labels), "system": ["m"] * len(labels), "label": list(labels.values())}
     )
@@ -28,20 +28,22 @@ def said(**labels):
 def test_items_missing_on_either_side_are_named_and_counted():
     many = point(items=[f"i{k}" for k in range(9)])
     with pytest.raises(dx.PredictionError) as info:
-        dx.top_k_accuracy(many, said(i0="a", i1="a", odd="b"))
+        dx.top_k_accuracy(many, system_answers(i0="a", i1="a", odd="b"))
     text = str(info.value)
     assert "7 annotated items without predictions: 'i2', 'i3'" in text
     assert "and 2 more" in text
     assert "1 predicted item without annotations: 'odd'" in text
     assert 'on_missing="drop"' in text
     with pytest.raises(dx.PredictionError, match="1 annotated item without predictions: 'j'"):
-        dx.top_k_accuracy(point(), said(i="a"))
+        dx.top_k_accuracy(point(), system_answers(i="a"))
     with pytest.raises(dx.PredictionError, match="1 predicted item without annotations: 'k'"):
-        dx.top_k_accuracy(point(), said(i="a", j="a", k="a"))
+        dx.top_k_accuracy(point(), system_answers(i="a", j="a", k="a"))
 
 
 def test_dropping_keeps_the_items_in_common():
-    accuracy = dx.top_k_accuracy(point(), said(j="a", k="b"), on_missing="drop", per_item=True)
+    accuracy = dx.top_k_accuracy(
+        point(), system_answers(j="a", k="b"), on_missing="drop", per_item=True
+    )
     assert list(accuracy["item"].values) == ["j"]
     assert accuracy.item() == 1.0
 
@@ -49,13 +51,13 @@ def test_dropping_keeps_the_items_in_common():
 def test_no_item_in_common_is_an_error_also_when_dropping():
     for on_missing in ("raise", "drop"):
         with pytest.raises(dx.PredictionError, match="no item in common, but 'x'"):
-            dx.top_k_accuracy(point(), said(x="a"), on_missing=on_missing)
+            dx.top_k_accuracy(point(), system_answers(x="a"), on_missing=on_missing)
 
 
 def test_a_label_outside_the_space_warns_and_counts_as_wrong():
     words = r"count as wrong: 'z' \(predictions with them: 1\)"
     with pytest.warns(dx.DissensusWarning, match=words) as caught:
-        accuracy = dx.top_k_accuracy(point(), said(i="a", j="z"), per_item=True)
+        accuracy = dx.top_k_accuracy(point(), system_answers(i="a", j="z"), per_item=True)
     assert accuracy.squeeze().values.tolist() == [1.0, 0.0]
     assert caught[0].filename == __file__  # it points at the caller's line
 
@@ -76,11 +78,11 @@ def test_a_label_outside_the_space_takes_its_place_in_a_list():
 
 def test_only_labels_outside_the_space_is_an_error():
     with pytest.raises(dx.PredictionError, match="no label in common, but 'y', 'z'"):
-        dx.top_k_accuracy(point(), said(i="y", j="z"))
+        dx.top_k_accuracy(point(), system_answers(i="y", j="z"))
 
 
 def test_labels_of_dropped_items_are_not_warned_about():
-    accuracy = dx.top_k_accuracy(point(), said(i="a", j="b", k="z"), on_missing="drop")
+    accuracy = dx.top_k_accuracy(point(), system_answers(i="a", j="b", k="z"), on_missing="drop")
     assert accuracy.item() == 0.5
 
 
@@ -90,20 +92,20 @@ def test_labels_of_dropped_items_are_not_warned_about():
 )
 def test_labels_match_by_spelling_across_text_and_numbers(labels, predicted):
     theta = point(labels=labels, masses=(0.2, 0.8))
-    assert dx.top_k_accuracy(theta, said(i=predicted[0], j=predicted[1])).item() == 1.0
+    assert dx.top_k_accuracy(theta, system_answers(i=predicted[0], j=predicted[1])).item() == 1.0
 
 
 def test_text_labels_with_a_stray_word_still_match_numbers():
     # One "tie" turns a whole column of a CSV file into text.
     theta = point(labels=[0, 1], masses=(0.2, 0.8))
     with pytest.warns(dx.DissensusWarning, match="'tie'"):
-        accuracy = dx.top_k_accuracy(theta, said(i="1", j="tie"), per_item=True)
+        accuracy = dx.top_k_accuracy(theta, system_answers(i="1", j="tie"), per_item=True)
     assert accuracy.squeeze().values.tolist() == [1.0, 0.0]
 
 
 def test_items_match_by_spelling_too():
     theta = point(items=["1", "2"])
-    assert dx.top_k_accuracy(theta, said(**{"1": "a", "2": "b"})).item() == 0.5
+    assert dx.top_k_accuracy(theta, system_answers(**{"1": "a", "2": "b"})).item() == 0.5
 
 
 def test_items_and_labels_may_be_text_of_any_width():
@@ -114,7 +116,7 @@ def test_items_and_labels_may_be_text_of_any_width():
     predictions = dx.predictions({"item": [1, 2], "system": ["m"] * 2, "label": ["0", "1"]})
     assert dx.top_k_accuracy(theta, predictions).item() == 0.5
     theta = theta.assign_coords(label=np.array(["a", "b"], dtype=text))
-    assert dx.top_k_accuracy(theta, said(**{"1": "a", "2": "b"})).item() == 0.5
+    assert dx.top_k_accuracy(theta, system_answers(**{"1": "a", "2": "b"})).item() == 0.5
 
 
 def test_without_label_names_positions_are_names():
@@ -124,7 +126,7 @@ def test_without_label_names_positions_are_names():
 
 
 @pytest.mark.parametrize(
-    ("spoil", "found"),
+    ("spoil", "words"),
     [
         (lambda p: p.to_dataframe(), "DataFrame"),
         (lambda p: None, "NoneType"),
@@ -135,9 +137,9 @@ def test_without_label_names_positions_are_names():
     ],
 )
 @pytest.mark.parametrize("metric", [dx.top_k_accuracy, dx.set_accuracy, dx.rank_biased_overlap])
-def test_predictions_must_be_lists_of_labels(metric, spoil, found):
-    with pytest.raises(dx.PredictionError, match=f"made by dissensus.predictions; found .*{found}"):
-        metric(point(), spoil(said(i="a", j="b")))
+def test_predictions_must_be_lists_of_labels(metric, spoil, words):
+    with pytest.raises(dx.PredictionError, match=f"made by dissensus.predictions; found .*{words}"):
+        metric(point(), spoil(system_answers(i="a", j="b")))
 
 
 def test_annotations_are_not_predictions():
@@ -147,13 +149,13 @@ def test_annotations_are_not_predictions():
 
 
 def test_an_item_predicted_twice_is_an_error():
-    twice = said(i="a", j="b").isel(item=[0, 1, 1])
+    twice = system_answers(i="a", j="b").isel(item=[0, 1, 1])
     with pytest.raises(dx.PredictionError, match="each item once; found 'j' again"):
         dx.top_k_accuracy(point(), twice)
 
 
 def test_transposed_predictions_are_the_same_predictions():
-    predictions = said(i="a", j="b")
+    predictions = system_answers(i="a", j="b")
     turned = predictions.transpose("position", "system", "item", ...)
     assert dx.top_k_accuracy(point(), turned).item() == 0.5
     assert dx.kendall_tau(point(), turned).item() == 0.0

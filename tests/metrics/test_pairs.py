@@ -140,7 +140,7 @@ PAIRS = {"left": [0, 0, 1, 0], "right": [1, 2, 2, 1], "item": [0, 0, 0, 1]}
 def judged(n=1, cast=((), ()), **values):
     """Return a fit with one judge's verdicts on four pairs; all draws are alike, but for voters."""
     rng = np.random.default_rng(3)
-    one = {
+    draws = {
         "strength": rng.normal(size=3), "beyond_judge": rng.normal(size=3),
         "judge_weight": np.array([0.8]), "judge_system_weight": np.array([1.3]),
         "judge_tie": np.array([0.5]), "tie": -0.2,
@@ -160,12 +160,12 @@ def judged(n=1, cast=((), ()), **values):
         "coefficient": ["term"],
     }
     dims["judge_system_weight"] = ["judge"]
-    dims |= {name: ["annotator"] for name in one if name.startswith("annotator_")}
+    dims |= {name: ["annotator"] for name in draws if name.startswith("annotator_")}
     dims["annotator_taste_spread"] = []
     posterior = xr.Dataset({
         name: (["chain", "draw", *dims.get(name, [])],
                np.broadcast_to(value, (1, n, *np.shape(value))).copy())
-        for name, value in one.items()
+        for name, value in draws.items()
     }, {"system": ["a", "b", "c"]})  # fmt: skip
     of, outcome = cast
     constant = xr.Dataset({
@@ -182,10 +182,10 @@ def judged(n=1, cast=((), ()), **values):
         "constant_data": constant,
         "observed_data": xr.Dataset({"outcome": ("vote", np.array(outcome, dtype=int))}),
     }
-    return xr.DataTree.from_dict(groups), one, constant
+    return xr.DataTree.from_dict(groups), draws, constant
 
 
-def expected_votes(one, known):
+def expected_votes(draws, known):
     """Return what to expect of a vote on each pair, left won, by a random voter and order."""
     out = []
     names = ("verdict", "verdict_apart", "verdict_tie", "answer")
@@ -194,14 +194,14 @@ def expected_votes(one, known):
     ):
         each = []
         for who in range(2):
-            gap = one["beyond_judge"][left] + one["item_effect"][item, left]
-            gap -= one["beyond_judge"][right] + one["item_effect"][item, right]
-            gap_known = v * one["judge_weight"][0] + x * one["coefficient"][0]
-            gap_known += apart * one["judge_system_weight"][0]
-            eta = one["annotator_sharpness"][who] * (gap + gap_known)
-            tie = one["tie"] + one["annotator_tie"][who] + t * one["judge_tie"][0]
-            tie += one["item_tie"][item]
-            each.append(won(eta, tie, one["side"] + one["annotator_side"][who]))
+            gap = draws["beyond_judge"][left] + draws["item_effect"][item, left]
+            gap -= draws["beyond_judge"][right] + draws["item_effect"][item, right]
+            gap_known = v * draws["judge_weight"][0] + x * draws["coefficient"][0]
+            gap_known += apart * draws["judge_system_weight"][0]
+            eta = draws["annotator_sharpness"][who] * (gap + gap_known)
+            tie = draws["tie"] + draws["annotator_tie"][who] + t * draws["judge_tie"][0]
+            tie += draws["item_tie"][item]
+            each.append(won(eta, tie, draws["side"] + draws["annotator_side"][who]))
         out.append(np.mean(each))
     return np.array(out)
 
@@ -218,9 +218,9 @@ def rates(left_won, weight=(1, 1, 1, 1)):
 
 def test_win_rates_on_judged_pairs_are_means_of_votes_cast_and_drawn():
     """Votes: two on pair 0 (won by a, and tied), one on pair 3 (won by b, sides as in the pair)."""
-    fit, one, known = judged(60_000, ([0, 0, 3], [0, 1, 2]))
+    fit, draws, known = judged(60_000, ([0, 0, 3], [0, 1, 2]))
     rate = dx.win_rate(fit, random_seed=1)
-    left_won = expected_votes(one, known)
+    left_won = expected_votes(draws, known)
     left_won[0], left_won[3] = (1.0 + 0.5) / 2, 0.0
     np.testing.assert_allclose(rate.mean(("chain", "draw")), rates(left_won), atol=0.005)
     # Two pairs were not voted on: won, tied or lost.
@@ -231,12 +231,12 @@ def test_win_rates_on_judged_pairs_are_means_of_votes_cast_and_drawn():
 
 @pytest.mark.parametrize("as_cast", [True, False])
 def test_votes_that_were_not_cast_are_by_voters_with_new_tastes(as_cast):
-    fit, one, known = judged(60_000, ([0], [0]), annotator_taste_spread=1.1)
+    fit, draws, known = judged(60_000, ([0], [0]), annotator_taste_spread=1.1)
     rate = dx.win_rate(fit, as_cast=as_cast, random_seed=1)
     rng, each = np.random.default_rng(2), []
     for _ in range(3000):
-        taste = one["item_effect"] + 1.1 * rng.normal(size=3)
-        each.append(expected_votes({**one, "item_effect": taste}, known))
+        taste = draws["item_effect"] + 1.1 * rng.normal(size=3)
+        each.append(expected_votes({**draws, "item_effect": taste}, known))
     left_won = np.mean(each, axis=0)
     left_won[0] = 1.0 if as_cast else left_won[0]
     np.testing.assert_allclose(rate.mean(("chain", "draw")), rates(left_won), atol=0.012)
@@ -261,9 +261,9 @@ def test_win_rates_where_all_pairs_were_voted_on_are_those_of_the_votes():
 
 
 def test_win_rates_on_new_prompts_weigh_prompts_anew():
-    fit, one, known = judged(60_000, ([0], [0]))
+    fit, draws, known = judged(60_000, ([0], [0]))
     rate = dx.win_rate(fit, new_items=True, random_seed=1)
-    left_won = expected_votes(one, known)
+    left_won = expected_votes(draws, known)
     rng = np.random.default_rng(2)
     share = rng.dirichlet([1, 1], 4000)  # two prompts: pairs 0, 1, 2, and pair 3
     each = [rates(left_won, (w, w, w, other)) for w, other in share]
@@ -293,36 +293,36 @@ def test_parts_of_a_fit_are_refused():
 @pytest.mark.long
 def test_effects_of_prompts_without_votes_are_drawn():
     seen = {"item_effect": np.array([[0.5, -0.3, 0.1]]), "item_tie": np.array([0.9])}
-    fit, one, known = judged(60_000, ([0], [0]), **seen)
+    fit, draws, known = judged(60_000, ([0], [0]), **seen)
     rate = dx.win_rate(fit, random_seed=1).mean(("chain", "draw"))
     rng = np.random.default_rng(4)
     each = []
     for _ in range(2000):
         new = rng.normal(size=3)
         new = {
-            "item_effect": np.array([one["item_effect"][0], new]),
-            "item_tie": np.array([one["item_tie"][0], 1.2 * rng.normal()]),
+            "item_effect": np.array([draws["item_effect"][0], new]),
+            "item_tie": np.array([draws["item_tie"][0], 1.2 * rng.normal()]),
         }
-        each.append(expected_votes({**one, **new}, known))
+        each.append(expected_votes({**draws, **new}, known))
     left_won = np.mean(each, axis=0)
     left_won[0] = 1.0
     np.testing.assert_allclose(rate, rates(left_won), atol=0.012)
 
 
-def chances(one, known):
+def chances(draws, known):
     """Return the probabilities that left wins, ties and loses (pair, outcome), over voters."""
     out = np.zeros((4, 3))
     for pair, (left, right, item) in enumerate(zip(*PAIRS.values(), strict=True)):
-        strength = one["beyond_judge"] + one["item_effect"][item]
+        strength = draws["beyond_judge"] + draws["item_effect"][item]
         gap = strength[left] - strength[right]
-        gap += known["verdict"][pair, 0].item() * one["judge_weight"][0]
-        gap += known["verdict_apart"][pair, 0].item() * one["judge_system_weight"][0]
-        gap += known["answer"][pair, 0].item() * one["coefficient"][0]
+        gap += known["verdict"][pair, 0].item() * draws["judge_weight"][0]
+        gap += known["verdict_apart"][pair, 0].item() * draws["judge_system_weight"][0]
+        gap += known["answer"][pair, 0].item() * draws["coefficient"][0]
         for who, order in product(range(2), (1.0, -1.0)):
-            eta = one["annotator_sharpness"][who] * gap
-            eta += order * (one["side"] + one["annotator_side"][who])
-            tie = one["tie"] + one["annotator_tie"][who] + one["item_tie"][item]
-            tie += known["verdict_tie"][pair, 0].item() * one["judge_tie"][0]
+            eta = draws["annotator_sharpness"][who] * gap
+            eta += order * (draws["side"] + draws["annotator_side"][who])
+            tie = draws["tie"] + draws["annotator_tie"][who] + draws["item_tie"][item]
+            tie += known["verdict_tie"][pair, 0].item() * draws["judge_tie"][0]
             weight = np.exp([eta / 2, tie, -eta / 2])
             out[pair] += weight / weight.sum() / 4
     return out
@@ -340,8 +340,8 @@ def of_majority(chance, more, scored=0.0, heard=0):
 @pytest.mark.parametrize("as_cast", [True, False])
 def test_win_rates_by_a_panel_are_those_of_its_majority(as_cast):
     """Cast: two votes on pair 0 (won, tied) and on pair 3 (lost; won, sides exchanged)."""
-    fit, one, known = judged(60_000, ([0, 0, 3, 3], [0, 1, 2, 2]))
-    chance = chances(one, known)
+    fit, draws, known = judged(60_000, ([0, 0, 3, 3], [0, 1, 2, 2]))
+    chance = chances(draws, known)
     rate = dx.win_rate(fit, panel=3, as_cast=as_cast, random_seed=1)
     left_won = np.array([of_majority(chance[pair], 3) for pair in range(4)])
     if (
@@ -354,9 +354,9 @@ def test_win_rates_by_a_panel_are_those_of_its_majority(as_cast):
 
 
 def test_a_panel_on_new_prompts_and_one_without_judged_pairs(draws):
-    fit, one, known = judged(60_000, ([0], [0]))
+    fit, parameters, known = judged(60_000, ([0], [0]))
     rate = dx.win_rate(fit, new_items=True, panel=3, random_seed=1)
-    left_won = [of_majority(chance, 3) for chance in chances(one, known)]
+    left_won = [of_majority(chance, 3) for chance in chances(parameters, known)]
     share = np.random.default_rng(2).dirichlet([1, 1], 4000)
     each = [rates(left_won, (w, w, w, other)) for w, other in share]
     np.testing.assert_allclose(rate.mean(("chain", "draw")), np.mean(each, axis=0), atol=0.01)

@@ -21,10 +21,10 @@ def compatible(blocks, n_labels):
         yield [label for order in orders for label in order]
 
 
-def expected_overlap(one, other, depth, n_labels):
+def expected_overlap(first, second, depth, n_labels):
     total, count = 0.0, 0
-    for a in compatible(one, n_labels):
-        for b in compatible(other, n_labels):
+    for a in compatible(first, n_labels):
+        for b in compatible(second, n_labels):
             total += np.mean([len(set(a[:d]) & set(b[:d])) / d for d in range(1, depth + 1)])
             count += 1
     return total / count
@@ -46,25 +46,25 @@ def partial_rankings(draw, n_labels):
 @given(data=st.data(), n_labels=st.integers(1, 4))
 @settings(max_examples=12, deadline=None)
 def test_equals_brute_force_at_every_depth(data, n_labels):
-    one = data.draw(partial_rankings(n_labels))
-    other = data.draw(partial_rankings(n_labels))
+    first = data.draw(partial_rankings(n_labels))
+    second = data.draw(partial_rankings(n_labels))
     for depth in range(1, n_labels + 1):
         args = (depth, n_labels)
-        scale = expected_overlap(one, one, *args) * expected_overlap(other, other, *args)
-        expected = expected_overlap(one, other, *args) / np.sqrt(scale)
-        assert dx.mean_average_overlap(one, other, *args) == pytest.approx(expected)
+        scale = expected_overlap(first, first, *args) * expected_overlap(second, second, *args)
+        expected = expected_overlap(first, second, *args) / np.sqrt(scale)
+        assert dx.mean_average_overlap(first, second, *args) == pytest.approx(expected)
 
 
 @given(data=st.data(), n_labels=st.integers(1, 12))
 @settings(max_examples=20, deadline=None)
 def test_is_one_with_itself_and_does_not_mind_the_order_within_a_tie(data, n_labels):
-    one = data.draw(partial_rankings(n_labels))
-    other = data.draw(partial_rankings(n_labels))
+    first = data.draw(partial_rankings(n_labels))
+    second = data.draw(partial_rankings(n_labels))
     depth = data.draw(st.integers(1, n_labels))
-    turned = [block[::-1] for block in one]
-    assert dx.mean_average_overlap(one, turned, depth, n_labels) == pytest.approx(1)
-    there = dx.mean_average_overlap(one, other, depth, n_labels)
-    assert dx.mean_average_overlap(other, one, depth, n_labels) == pytest.approx(there)
+    turned = [block[::-1] for block in first]
+    assert dx.mean_average_overlap(first, turned, depth, n_labels) == pytest.approx(1)
+    there = dx.mean_average_overlap(first, second, depth, n_labels)
+    assert dx.mean_average_overlap(second, first, depth, n_labels) == pytest.approx(there)
     assert 0 <= there <= 1
 
 

@@ -69,7 +69,7 @@ def arguments(metric, make):
         rest = theta.drop_attrs()
         fits = {
             label: xr.concat([1 - share, share], xr.IndexVariable("label", ["no", "yes"]))
-            for label, share in ((one, rest.sel(label=one, drop=True)) for one in ("l0", "l1"))
+            for label, share in ((x, rest.sel(label=x, drop=True)) for x in ("l0", "l1"))
         }
         rows = {"item": np.repeat(theta["item"].to_numpy(), 2), "system": ["s", "t"] * 3}
         given = ["l0", "l0;l1", "-", "l1", "l0", "-"]

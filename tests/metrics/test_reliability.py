@@ -47,12 +47,12 @@ def test_is_the_share_of_the_variance():
 @every_scale
 def test_dims_names_and_attributes(family, scale):
     for metric, better in ((dx.icc, "higher"), (dx.annotator_icc, "lower")):
-        one = metric(crossed_effects(family), scale=scale)
-        assert one.dims == ("chain", "draw")
+        single = metric(crossed_effects(family), scale=scale)
+        assert single.dims == ("chain", "draw")
         pools = metric(cross_replication(family), scale=scale)
         assert pools.dims == ("chain", "draw", "pool")
         assert list(pools["pool"].values) == ["a", "b", "c"]
-        for result in (one, pools):
+        for result in (single, pools):
             assert result.name == metric.__name__
             assert result.attrs == {"better": better, "scale": scale}
             assert 0 <= result.min() <= result.max() <= 1
@@ -65,12 +65,12 @@ def test_each_pool_and_draw_is_its_own(family, scale):
     whole = dx.icc(fit, scale=scale)
     draws = fit["posterior"].to_dataset()
     for place, name in enumerate("abc"):
-        one = draws.isel(chain=1, draw=2, pool=place)
-        more = {"sigma": one["sigma"]} if family == "gaussian" else {}
+        parameters = draws.isel(chain=1, draw=2, pool=place)
+        more = {"sigma": parameters["sigma"]} if family == "gaussian" else {}
         if family == "ordinal":
-            more["cutpoint"] = one["cutpoint"].values
+            more["cutpoint"] = parameters["cutpoint"].values
         names = ("mu", "sigma_item", "sigma_annotator")
-        single = fit_of(family, **{k: one[k].values for k in names}, **more)
+        single = fit_of(family, **{k: parameters[k].values for k in names}, **more)
         expected = dx.icc(single, scale=scale).item()
         assert whole.sel(pool=name).values[1, 2] == pytest.approx(expected, rel=1e-12)
 
@@ -149,16 +149,16 @@ def test_bounds(family, mu, item, annotator, sigma):
 
 def test_which_label_is_first_does_not_matter():
     for metric in (dx.icc, dx.annotator_icc):
-        one = metric(fit_with("bernoulli", mu=1.4), scale="observed").item()
+        expected = metric(fit_with("bernoulli", mu=1.4), scale="observed").item()
         turned = metric(fit_with("bernoulli", mu=-1.4), scale="observed").item()
-        assert turned == pytest.approx(one, rel=1e-12)
-        one = metric(fit_with("ordinal", mu=1.4), scale="observed").item()
+        assert turned == pytest.approx(expected, rel=1e-12)
+        expected = metric(fit_with("ordinal", mu=1.4), scale="observed").item()
         for a, b in ((1.0, 3.0), (-2.0, 0.5)):
             values = [a * value + b for value in VALUES]
             result = metric(fit_with("ordinal", mu=1.4, values=values), scale="observed").item()
-            assert result == pytest.approx(one, rel=1e-12)
+            assert result == pytest.approx(expected, rel=1e-12)
         down = fit_with("ordinal", mu=-1.4, cuts=-CUTS[::-1], values=VALUES[::-1])
-        assert metric(down, scale="observed").item() == pytest.approx(one, rel=1e-12)
+        assert metric(down, scale="observed").item() == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_label_that_all_give_leaves_it_undefined():

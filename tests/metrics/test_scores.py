@@ -72,11 +72,11 @@ def test_errors_of_numbers_are_those_of_numpy(system, weights):
 
 
 def test_correlation_does_not_depend_on_the_unit_and_errors_do():
-    one, far = dx.score_error(FIT, numbers()), dx.score_error(FIT + 1e9, numbers())
+    near, far = dx.score_error(FIT, numbers()), dx.score_error(FIT + 1e9, numbers())
     with_offset = numbers().assign(value=numbers()["value"] + 1e9)
     moved = dx.score_error(FIT + 1e9, with_offset)
-    np.testing.assert_allclose(moved["mean_squared_error"], one["mean_squared_error"], rtol=1e-6)
-    np.testing.assert_allclose(far["correlation"], one["correlation"], atol=1e-6)
+    np.testing.assert_allclose(moved["mean_squared_error"], near["mean_squared_error"], rtol=1e-6)
+    np.testing.assert_allclose(far["correlation"], near["correlation"], atol=1e-6)
     assert (far["mean_absolute_error"] > 1e8).all()
     straight = dx.predictions({"item": ITEMS, "system": ["s"] * 9, "label": 3 * FIT[0, 0] + 1})
     perfect = dx.score_error(FIT[:1, :1], straight)["correlation"].item()

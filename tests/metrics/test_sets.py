@@ -52,12 +52,12 @@ def test_each_draw_is_what_scikit_learn_says(study):
     for d in range(N_DRAWS):
         for s, system in enumerate("st"):
             mine = scores.sel(system=system).isel(chain=0, draw=d)
-            one = true[d], held[s]
-            assert mine["exact_match"].item() == sklearn.accuracy_score(*one)
-            expected = sklearn.jaccard_score(*one, average="samples", zero_division=1)
+            pair = true[d], held[s]
+            assert mine["exact_match"].item() == sklearn.accuracy_score(*pair)
+            expected = sklearn.jaccard_score(*pair, average="samples", zero_division=1)
             assert mine["jaccard"].item() == pytest.approx(expected, abs=1e-12)
             for name, average in (("micro_f1", "micro"), ("macro_f1", "macro")):
-                expected = sklearn.f1_score(*one, average=average, zero_division=np.nan)
+                expected = sklearn.f1_score(*pair, average=average, zero_division=np.nan)
                 assert mine[name].item() == pytest.approx(expected, abs=1e-12)
 
 
@@ -65,10 +65,10 @@ def test_weights_are_items_counted_so_often(study):
     fits, pred, true, held = study
     times = np.arange(N_ITEMS) % 3
     scores = dx.set_score(fits, pred, weights=times).sel(system="t").isel(chain=0, draw=2)
-    one = np.repeat(true[2], times, axis=0), np.repeat(held[1], times, axis=0)
-    assert scores["exact_match"].item() == pytest.approx(sklearn.accuracy_score(*one))
-    assert scores["micro_f1"].item() == pytest.approx(sklearn.f1_score(*one, average="micro"))
-    expected = sklearn.f1_score(*one, average="macro", zero_division=np.nan)
+    pair = np.repeat(true[2], times, axis=0), np.repeat(held[1], times, axis=0)
+    assert scores["exact_match"].item() == pytest.approx(sklearn.accuracy_score(*pair))
+    assert scores["micro_f1"].item() == pytest.approx(sklearn.f1_score(*pair, average="micro"))
+    expected = sklearn.f1_score(*pair, average="macro", zero_division=np.nan)
     assert scores["macro_f1"].item() == pytest.approx(expected)
     new = dx.set_score(fits, pred, weights="bayesian-bootstrap", random_seed=1)
     xr.testing.assert_identical(
@@ -124,8 +124,8 @@ def test_true_sets_are_drawn_from_the_probabilities_of_the_truth():
     share = rng.random((5, 4))
     truth = np.broadcast_to(share, (2000, 5, 4))
     fits = {
-        label: one.to_dataset(name="truth").assign_coords(system=["l", "m"])
-        for label, one in draws_of(truth).items()
+        label: draws.to_dataset(name="truth").assign_coords(system=["l", "m"])
+        for label, draws in draws_of(truth).items()
     }
     held = rng.random((5, 4)) < 0.5
     pred = dx.predictions(
@@ -152,11 +152,11 @@ def test_with_correlated_errors_a_prediction_adds_its_weight_to_the_log_odds():
     share, weight = rng.uniform(0.1, 0.9, (5, 4)), rng.normal(1.0, 0.5, (4, 2))
     truth = np.broadcast_to(share, (4000, 5, 4))
     fits = {
-        label: one.to_dataset(name="truth").assign(
+        label: draws.to_dataset(name="truth").assign(
             system_weight=(("chain", "draw", "system"), np.broadcast_to(weight[k], (1, 4000, 2))),
             error_correlation=(("chain", "draw"), np.full((1, 4000), 0.5)),
         ).assign_coords(system=["l", "m"])
-        for k, (label, one) in enumerate(draws_of(truth).items())
+        for k, (label, draws) in enumerate(draws_of(truth).items())
     }  # fmt: skip
     held = rng.random((2, 5, 4)) < 0.5
     rows = {"item": np.tile(np.arange(5), 2), "system": np.repeat(["m", "l"], 5)}
@@ -164,8 +164,8 @@ def test_with_correlated_errors_a_prediction_adds_its_weight_to_the_log_odds():
         rows | {"label": text(held.reshape(-1, 4))}, kind="set", separator=";", none="none"
     )
     scores = dx.set_score(fits, pred, random_seed=1)["exact_match"].mean(("chain", "draw"))
-    for name, said, place in (("m", held[0], 1), ("l", held[1], 0)):
-        right = np.where(said, share, 1 - share)
+    for name, answer, place in (("m", held[0], 1), ("l", held[1], 0)):
+        right = np.where(answer, share, 1 - share)
         odds = right / (1 - right) * np.exp(weight[:, place])
         expected = (odds / (1 + odds)).prod(axis=1).mean()
         assert scores.sel(system=name).item() == pytest.approx(expected, abs=0.01)
@@ -179,13 +179,13 @@ def test_insight_is_that_of_the_accuracy_of_each_label(study):
     joy = {"joy": fits["joy"]}
     held = study[3][..., 2]
     rows = {"item": np.tile(np.arange(N_ITEMS), 2), "system": ["s"] * N_ITEMS + ["t"] * N_ITEMS}
-    one = dx.predictions(
+    sets = dx.predictions(
         rows | {"label": np.where(held.ravel(), "joy", "none")}, kind="set", none="none"
     )
     answers = dx.predictions(rows | {"label": np.where(held.ravel(), "yes", "no")})
     for value in (0.0, 1.5, -0.3):
         given = xr.DataArray([value, 0.0], dims="system", coords={"system": ["s", "t"]})
-        mine = dx.set_score(joy, one, insight=given, random_seed=1)["exact_match"]
+        mine = dx.set_score(joy, sets, insight=given, random_seed=1)["exact_match"]
         accuracy = dx.top_k_accuracy(fits["joy"], answers, insight=given, random_seed=1)
         np.testing.assert_allclose(
             mine.mean(("chain", "draw")), accuracy.mean(("chain", "draw")), atol=0.01
@@ -201,7 +201,7 @@ def test_insight_is_that_of_the_accuracy_of_each_label(study):
         learned["jaccard"].std(("chain", "draw")) > plain["jaccard"].std(("chain", "draw"))
     ).all()
     truth = {
-        k: one.to_dataset(name="truth").assign_coords(system=["s", "t"]) for k, one in fits.items()
+        k: fit.to_dataset(name="truth").assign_coords(system=["s", "t"]) for k, fit in fits.items()
     }
     check_refused(dx.ArgumentError, [
         ("truth", lambda: dx.set_score(truth, pred, insight="learned"), "it is about a panel"),
@@ -248,7 +248,7 @@ def test_fits_to_the_truth_without_the_system_are_refused():
 def test_labels_of_their_own_are_wrong(study):
     fits, pred, _, held = study
     more = np.where(held[0].any(1), text(held[0]), "awe").tolist()
-    more = [f"{one};awe" if one != "awe" else one for one in more]
+    more = [f"{labels};awe" if labels != "awe" else labels for labels in more]
     given = {"item": np.arange(N_ITEMS), "system": ["s"] * N_ITEMS, "label": more}
     stray = dx.predictions(given, kind="set", separator=";", none="none")
     with pytest.warns(dx.DissensusWarning, match="'awe'"):
@@ -286,7 +286,7 @@ BAD = {
     "a fit": (lambda fits: next(iter(fits.values())), "fits: expected a fit for each label"),
     "nothing": (lambda fits: {}, "fits: expected a fit for each label"),
     "other answers": (
-        lambda fits: {k: one.assign_coords(label=["a", "b"]) for k, one in fits.items()},
+        lambda fits: {k: fit.assign_coords(label=["a", "b"]) for k, fit in fits.items()},
         "fits, label 'anger': expected a fit to the answers \"yes\" and \"no\"; found the labels",
     ),
     "other items": (
@@ -303,12 +303,12 @@ BAD = {
         "fits: expected fits of one model to all labels; found of a panel: label 'love'; of the",
     ),
     "the truth without systems": (
-        lambda fits: {k: one.rename("truth") for k, one in fits.items()},
+        lambda fits: {k: fit.rename("truth") for k, fit in fits.items()},
         "fits, label 'anger': expected a fit in which predictions of these systems are evidence",
     ),
     "the truth without draws": (
-        lambda fits: {k: one.mean(("chain", "draw")).to_dataset(name="truth").assign_coords(
-            system=["s", "t"]) for k, one in fits.items()},
+        lambda fits: {k: fit.mean(("chain", "draw")).to_dataset(name="truth").assign_coords(
+            system=["s", "t"]) for k, fit in fits.items()},
         "fits, label 'anger': expected draws along",
     ),
     "not a number": (
@@ -316,10 +316,10 @@ BAD = {
         "expected shares, from 0 to 1; found nan",
     ),
     "tuples": (
-        lambda fits: {(k, 1): one for k, one in fits.items()}, "fits: expected labels that are",
+        lambda fits: {(k, 1): fit for k, fit in fits.items()}, "fits: expected labels that are",
     ),
     "no draws of items": (
-        lambda fits: {k: one.to_dataset(name="prevalence") for k, one in fits.items()},
+        lambda fits: {k: fit.to_dataset(name="prevalence") for k, fit in fits.items()},
         "fits, label 'anger': expected draws of the panel",
     ),
 }  # fmt: skip
@@ -334,6 +334,6 @@ def test_what_are_no_fits_by_label_is_refused(study):
 
 
 def test_single_labels_are_refused(study):
-    fits = {k: one.isel(item=slice(2)) for k, one in study[0].items()}
+    fits = {k: fit.isel(item=slice(2)) for k, fit in study[0].items()}
     with pytest.raises(dx.PredictionError, match=r'expected sets \(kind="set"\), or lists'):
         dx.set_score(fits, LABELS)

@@ -112,16 +112,18 @@ def test_directions_are_those_of_the_prior_and_orthogonal_for_annotators():
 @SOME
 def test_an_average_that_moves_the_order_of_rows_and_rows_of_others_change_nothing():
     ann, table, _ = study()
-    one = quick(ann, table)
-    np.testing.assert_allclose(one["constant_data"]["covariates"].mean("annotator"), 0, atol=1e-12)
+    first = quick(ann, table)
+    np.testing.assert_allclose(
+        first["constant_data"]["covariates"].mean("annotator"), 0, atol=1e-12
+    )
     other = pd.DataFrame({"annotator": ["x"], "experience": [np.nan], "trained": ["maybe"]})
     moved = table.assign(experience=table["experience"] + 5.0).sample(frac=1.0, random_state=1)
-    two = quick(ann, pd.concat([other, moved]))
-    a, b = (fit["posterior"]["coefficient"] for fit in (one, two))
+    second = quick(ann, pd.concat([other, moved]))
+    a, b = (fit["posterior"]["coefficient"] for fit in (first, second))
     np.testing.assert_allclose(a, b, rtol=1e-6)
-    mean = two["constant_data"]["covariate_mean"] - one["constant_data"]["covariate_mean"]
+    mean = second["constant_data"]["covariate_mean"] - first["constant_data"]["covariate_mean"]
     np.testing.assert_allclose(mean, [5.0, 0.0], atol=1e-9)
-    assert one.attrs["hyper_formula"] == FORMULA
+    assert first.attrs["hyper_formula"] == FORMULA
 
 
 @SOME

@@ -91,13 +91,15 @@ def test_two_systems_have_davidsons_closed_form():
 def test_the_maximum_is_that_of_a_general_optimiser():
     frame, *_ = study(300, 5, side=0.5)
     votes = votes_of(frame)
-    left, right, said = (votes[name].to_numpy() for name in ("left_code", "right_code", "outcome"))
+    left, right, outcome = (
+        votes[name].to_numpy() for name in ("left_code", "right_code", "outcome")
+    )
 
     def loss(x):
         eta = x[left] - x[right] + x[6]
         logits = np.stack([eta / 2, 0 * eta + x[5], -eta / 2], axis=1)
         logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
-        return -logits[np.arange(len(said)), said].sum()
+        return -logits[np.arange(len(outcome)), outcome].sum()
 
     best = optimize.minimize(loss, np.zeros(7), method="BFGS", options={"gtol": 1e-8})
     estimate = bradley_terry.maximum_likelihood(votes, side=True)
@@ -206,7 +208,9 @@ def test_log_likelihoods_and_new_votes_follow_the_definition():
     votes = votes_of(study(60, 4, 3, 2)[0])
     fit = with_tastes(votes, draws=300, side=True)
     post = fit["posterior"].to_dataset().isel(chain=1, draw=-1)
-    left, right, said = (votes[name].to_numpy() for name in ("left_code", "right_code", "outcome"))
+    left, right, outcome = (
+        votes[name].to_numpy() for name in ("left_code", "right_code", "outcome")
+    )
     who, item = votes["annotator_code"].to_numpy(), votes["item_code"].to_numpy()
     s, u = post["strength"].to_numpy(), post["item_effect"].to_numpy()
     v = post["annotator_taste"].to_numpy()
@@ -218,13 +222,13 @@ def test_log_likelihoods_and_new_votes_follow_the_definition():
     weights = np.exp(np.stack([eta / 2, tie, -eta / 2], axis=1))
     chance = weights / weights.sum(axis=1, keepdims=True)
     each = fit["log_likelihood"]["outcome"].isel(chain=1, draw=-1)
-    np.testing.assert_allclose(each, np.log(chance[np.arange(len(said)), said]))
+    np.testing.assert_allclose(each, np.log(chance[np.arange(len(outcome)), outcome]))
     total = fit["sample_stats"]["log_likelihood"].isel(chain=1, draw=-1)
     np.testing.assert_allclose(each.sum(), total)
     new = fit["posterior_predictive"]["outcome"]
     assert set(np.unique(new)) == {0, 1, 2}
     share = np.array([(new == code).mean() for code in range(3)])
-    seen = np.bincount(said, minlength=3) / len(said)
+    seen = np.bincount(outcome, minlength=3) / len(outcome)
     assert abs(share - seen).max() < 0.15
     np.testing.assert_allclose(post["strength"].sum(), 0, atol=1e-12)
 
@@ -249,12 +253,12 @@ def test_prompts_without_votes_have_effects_of_the_prior():
 def test_names_and_order_of_votes_do_not_matter():
     frame, *_ = study(120, 4, 4, 3)
     options = {"draws": 20, "tune": 20, "chains": 1, "side": True, **QUIET}
-    one = bradley_terry.fit(votes_of(frame), **options)["posterior"].to_dataset()
+    first = bradley_terry.fit(votes_of(frame), **options)["posterior"].to_dataset()
     order = np.random.default_rng(3).permutation(120)
     mixed = {name: [values[k] for k in order] for name, values in frame.items()}
-    other = bradley_terry.fit(votes_of(mixed), **options)["posterior"].to_dataset()
-    for name in one:
-        np.testing.assert_array_equal(one[name], other[name])
+    second = bradley_terry.fit(votes_of(mixed), **options)["posterior"].to_dataset()
+    for name in first:
+        np.testing.assert_array_equal(first[name], second[name])
 
 
 @pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")

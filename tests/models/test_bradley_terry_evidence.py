@@ -27,13 +27,13 @@ def study(n_votes=150, n_items=6, n_people=4, seed=1, side=0.0, favour=(0, 0, 0,
     sharp, lean = np.exp(rng.normal(0, 0.4, n_people)), rng.normal(0, 0.7, n_people)
     verdicts, votes = [], []
     for item in range(n_items):
-        for one in range(4):
-            for two in range(one):
+        for i in range(4):
+            for j in range(i):
                 for judge in ("gpt", "llama"):
                     gap = good[item] + np.array(favour) + 0.5 * rng.normal(size=4)
-                    ahead = gap[one] - gap[two]
+                    ahead = gap[i] - gap[j]
                     won = "left" if ahead > 0.3 else "right" if ahead < -0.3 else "tie"
-                    verdicts.append((SYSTEMS[one], SYSTEMS[two], won, judge, item))
+                    verdicts.append((SYSTEMS[i], SYSTEMS[j], won, judge, item))
     for _ in range(n_votes):
         left, right = rng.choice(4, 2, replace=False)
         who, item = rng.integers(n_people), rng.integers(n_items)
@@ -101,10 +101,10 @@ def test_log_likelihoods_and_strengths_follow_the_definition():
     )  # fmt: skip
     post = fit["posterior"].to_dataset().isel(chain=0, draw=-1)
     sides = {"left": 1.0, "tie": 0.0, "right": -1.0}
-    said = {}
-    for one, two, won, judge, item in zip(*verdicts.values(), strict=True):
-        said[item, one, two, judge] = sides[won]
-        said[item, two, one, judge] = -sides[won]
+    verdict = {}
+    for a, b, won, judge, item in zip(*verdicts.values(), strict=True):
+        verdict[item, a, b, judge] = sides[won]
+        verdict[item, b, a, judge] = -sides[won]
     sd = np.std(answers["length"]), np.std(answers["lists"])
     table = {(item, system): np.array([length / sd[0], lists / sd[1]])
              for item, system, length, lists in zip(*answers.values(), strict=True)}  # fmt: skip
@@ -112,12 +112,12 @@ def test_log_likelihoods_and_strengths_follow_the_definition():
     # What a judge thinks of systems: the least squares of verdicts on them.
     leaning = {}
     for judge in ("gpt", "llama"):
-        pairs = [key for key in said if key[1] < key[2] and key[3] == judge]
-        design = [[(name == one) - (name == two) for name in SYSTEMS] for _, one, two, _ in pairs]
-        actual = np.linalg.lstsq(np.array(design), [said[key] for key in pairs], rcond=None)[0]
+        pairs = [key for key in verdict if key[1] < key[2] and key[3] == judge]
+        design = [[(name == a) - (name == b) for name in SYSTEMS] for _, a, b, _ in pairs]
+        actual = np.linalg.lstsq(np.array(design), [verdict[key] for key in pairs], rcond=None)[0]
         leaning[judge] = dict(zip(SYSTEMS, actual, strict=True))
     for row, (left, right, won, _, item) in enumerate(zip(*votes.values(), strict=True)):
-        heard = np.array([said[item, left, right, judge] for judge in leaning])
+        heard = np.array([verdict[item, left, right, judge] for judge in leaning])
         places = np.array([of[left] - of[right] for of in leaning.values()])
         u = post["item_effect"].sel(item=item)
         s = post["beyond_judge"]
@@ -161,8 +161,8 @@ def test_people_are_not_taken_in_by_a_judge_that_favours_a_system():
     fit = bradley_terry.fit(read(votes), predictions=read(verdicts), draws=500, chains=2, **QUIET)
     heard = read(verdicts)
     sides = heard["left_code"].to_numpy() == 3, heard["right_code"].to_numpy() == 3
-    said = heard["outcome"].to_numpy()
-    by_judge = np.concatenate([1 - said[sides[0]] / 2, said[sides[1]] / 2]).mean()
+    outcome = heard["outcome"].to_numpy()
+    by_judge = np.concatenate([1 - outcome[sides[0]] / 2, outcome[sides[1]] / 2]).mean()
     rate = dx.win_rate(fit, random_seed=1).sel(system="s3")
     assert float(rate.quantile(0.99)) < by_judge - 0.2
     best = fit["posterior"]["strength"].mean(("chain", "draw")).to_series().idxmax()
@@ -172,9 +172,9 @@ def test_people_are_not_taken_in_by_a_judge_that_favours_a_system():
 @poor
 def test_prompts_and_systems_with_verdicts_only_are_part_of_the_fit():
     votes, verdicts, _ = study(n_items=8)
-    kept = [k for k, (one, two, item) in
+    kept = [k for k, (left, right, item) in
             enumerate(zip(votes["left"], votes["right"], votes["item"], strict=True))
-            if item < 5 and "s3" not in (one, two)]  # fmt: skip
+            if item < 5 and "s3" not in (left, right)]  # fmt: skip
     few = {name: [values[k] for k in kept] for name, values in votes.items()}
     options = {"draws": 50, "chains": 1, **QUIET}
     fit = bradley_terry.fit(read(few), predictions=read(verdicts), **options)

@@ -57,10 +57,10 @@ def fit(model, name, data, **options):
     return dx.models.get(model).module.fit(ann, **requested)
 
 
-def assert_same(one, two):
-    assert set(one.children) == set(two.children)
-    for group in one.children:
-        xr.testing.assert_identical(one[group].to_dataset(), two[group].to_dataset())
+def assert_same(first, second):
+    assert set(first.children) == set(second.children)
+    for group in first.children:
+        xr.testing.assert_identical(first[group].to_dataset(), second[group].to_dataset())
 
 
 def stopped_after(monkeypatch, lots):
@@ -123,8 +123,8 @@ def test_it_is_written_now_and_then_and_not_after_every_lot(data, tmp_path, monk
     assert parts[0] == 1
     assert parts[1] > 50
     # Of the many only the last holds where the chains are.
-    held = [one.name for one in sorted((tmp_path / "b.zarr" / "parts").iterdir())
-            if any(one.glob("state"))]  # fmt: skip
+    held = [part.name for part in sorted((tmp_path / "b.zarr" / "parts").iterdir())
+            if any(part.glob("state"))]  # fmt: skip
     assert len(held) == 1
 
 

@@ -107,12 +107,12 @@ def test_what_is_kept_does_not_change_what_is_drawn(family):
 
 @by_family
 def test_chains_start_apart(family):
-    what = process(
+    crossed = process(
         "crossed_effects", simulated(family), family=family, sampler="gibbs", priors=None,
         anonymous=False,
     )  # fmt: skip
     rng = np.random.default_rng(5)
-    starts = [_start(what, what.data(), rng) for _ in range(200)]
+    starts = [_start(crossed, crossed.data(), rng) for _ in range(200)]
     parts = ["sd_item", "sd_annotator", *(["sd"] if family == "gaussian" else [])]
     for part in parts:  # e^+-1 about the middle at two standard deviations
         assert np.std(np.log([getattr(start, part)[0] for start in starts])) > 0.4, part
@@ -292,12 +292,12 @@ def test_one_pool_beside_another_of_two_labels_is_all_but_alone():
     both = ann.isel(annotation=np.r_[np.flatnonzero(pool == 0), few])
     alone = ann.isel(annotation=np.flatnonzero(pool == 0)).drop_vars(["pool", "pool_code"])
     priors = priors_of("gaussian")  # the default would be scaled to other labels
-    one = fit(both, priors=priors, residual="pool", draws=2000)
-    two = crossed_effects.fit(
+    first = fit(both, priors=priors, residual="pool", draws=2000)
+    second = crossed_effects.fit(
         alone, priors=priors, draws=2000, chains=2, random_seed=1, progressbar=False
     )
     for name in ("sigma_item", "sigma_annotator", "sigma"):
-        a, b = one["posterior"][name].isel(pool=0), two["posterior"][name]
+        a, b = first["posterior"][name].isel(pool=0), second["posterior"][name]
         assert abs(float(a.mean() - b.mean())) < 0.25 * float(b.std())
 
 

@@ -167,7 +167,7 @@ def test_pools_without_a_link_are_pools_apart():
     for p in (0, 1):
         alone = apart.isel(annotation=np.flatnonzero(pool == p)).drop_vars(["pool", "pool_code"])
         alone = crossed_reference.gaussian(alone, priors)
-        one = fitted.copy()
+        pool_fit = fitted.copy()
         here = fitted["posterior"].to_dataset().isel(pool=p)[["sigma_item", "sigma_annotator"]]
-        one["posterior"] = type(fitted)(here)
-        crossed_reference.compare(one, alone)
+        pool_fit["posterior"] = type(fitted)(here)
+        crossed_reference.compare(pool_fit, alone)

@@ -221,9 +221,9 @@ def test_statsmodels_on_simulated_annotators_of_two_groups():
     )  # fmt: skip
     draws = fitted["posterior"]["coefficient"]
     for term, name in (("group[b]", "group[T.b]"), ("age", "age")):
-        one, error = draws.sel(term=term), known.bse[name]
-        assert abs(float(one.mean()) - known.params[name]) < 0.15 * error, term
-        assert float(one.std()) == pytest.approx(error, rel=0.1), term
+        term_draws, error = draws.sel(term=term), known.bse[name]
+        assert abs(float(term_draws.mean()) - known.params[name]) < 0.15 * error, term
+        assert float(term_draws.std()) == pytest.approx(error, rel=0.1), term
     intercept = fitted["posterior"]["mu"] - draws @ fitted["constant_data"]["covariate_mean"]
     error = known.bse["Intercept"]
     assert abs(float(intercept.mean()) - known.params["Intercept"]) < 0.15 * error
@@ -367,6 +367,6 @@ def test_grades_by_two_groups_of_annotators_beside_maximum_likelihood():
     terms = ("group[b]", "words", "group[b]:words")
     drawn = [gaps[..., 0], gaps[..., 1], np.log(fitted["sigma_item"])]
     drawn += [fitted["coefficient"].sel(term=term) for term in terms]
-    for one, value, error in zip(drawn, best[1:], errors[1:], strict=True):
-        assert abs(float(one.mean()) - value) < 0.25 * error
-        assert float(one.std()) == pytest.approx(error, rel=0.15)
+    for draws, value, error in zip(drawn, best[1:], errors[1:], strict=True):
+        assert abs(float(draws.mean()) - value) < 0.25 * error
+        assert float(draws.std()) == pytest.approx(error, rel=0.15)

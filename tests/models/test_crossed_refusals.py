@@ -101,10 +101,10 @@ OF_POOLS = [
 
 @by_use
 def test_data_and_settings_that_do_not_suit(use):
-    one, several = getattr(crossed_effects, use), getattr(cross_replication, use)
+    single, several = getattr(crossed_effects, use), getattr(cross_replication, use)
     calls = [
-        *((one, ann, {"family": family}, words) for family, ann, words in DATA),
-        *((one, *case) for case in SETTINGS),
+        *((single, ann, {"family": family}, words) for family, ann, words in DATA),
+        *((single, *case) for case in SETTINGS),
         *((several, *case) for case in OF_POOLS),
     ]
     check_refused(dx.DissensusError, [

@@ -107,7 +107,7 @@ def test_accuracies_next_to_0_and_1_have_a_density(difficulty):
     model = dawid_skene.build(case, difficulty=difficulty)
     with uncompiled():
         logp, gradient, start = model.compile_logp(), model.compile_dlogp(), model.initial_point()
-    name = next(one for one in start if "right_or_wrong" in one)
+    name = next(key for key in start if "right_or_wrong" in key)
     for far in (20.0, 37.0, 100.0, 300.0):
         for sign in (1.0, -1.0):
             point = start | {name: np.full_like(start[name], sign * far)}

@@ -45,7 +45,7 @@ def labels(rows, **more):
     return dx.annotations(table, kind="nominal", labels=["n", "y"], **named)
 
 
-def said(model, ann, **options):
+def warnings_of(model, ann, **options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.build(ann, **options)
@@ -63,7 +63,7 @@ COMPLETE = (dawid_skene, {"pooling": "complete"})
 
 @pytest.mark.parametrize("how", [CROSSED, RASCH, OWN, SHARED, MATRICES])
 def test_ordinary_designs_are_left_in_peace(how):
-    assert said(how[0], labels(EVERYBODY), **how[1]) == ""
+    assert warnings_of(how[0], labels(EVERYBODY), **how[1]) == ""
 
 
 REPEATED = [(i, a) for i in range(12) for a in "abc" for _ in range(2)]
@@ -71,17 +71,17 @@ REPEATED = [(i, a) for i in range(12) for a in "abc" for _ in range(2)]
 
 @pytest.mark.parametrize("anonymous", [False, True])
 def test_repeated_labels_are_not_independent(anonymous):
-    result = said(crossed_effects, labels(REPEATED), family="bernoulli", anonymous=anonymous)
+    result = warnings_of(crossed_effects, labels(REPEATED), family="bernoulli", anonymous=anonymous)
     assert "36 of 72 labels repeat a label by the same annotator" in result
     assert "sigma_item and ICC are too high" in result
     few = [*EVERYBODY, (0, "a")]  # 1 of 49
-    assert said(crossed_effects, labels(few), family="bernoulli") == ""
+    assert warnings_of(crossed_effects, labels(few), family="bernoulli") == ""
 
 
 def test_labels_of_two_pools_are_not_repeated():
     pool = [p for p in "xy" for _ in EVERYBODY]
     rows = [(i, f"{a}{p}") for p in "xy" for i, a in EVERYBODY]
-    assert "repeat" not in said(
+    assert "repeat" not in warnings_of(
         cross_replication, labels(rows, pool=pool), family="bernoulli", anonymous=True
     )
 
@@ -91,11 +91,11 @@ def test_items_of_a_cluster_are_not_independent():
     table |= {"label": [(i * 7 + ord(a)) % 5 * 1.0 for i, a in EVERYBODY]}
     table |= {"patient": [i // 3 for i, _ in EVERYBODY]}
     ann = dx.annotations(table, cluster="patient", kind="continuous")
-    result = said(crossed_effects, ann)
+    result = warnings_of(crossed_effects, ann)
     assert "also items of the same cluster (4 clusters)" in result
     assert "ICC and xCC are too narrow for new items" in result
     own = dx.annotations(table | {"patient": table["item"]}, cluster="patient", kind="continuous")
-    assert said(crossed_effects, own) == ""
+    assert warnings_of(crossed_effects, own) == ""
 
 
 def noisy(rng, spread, n_items=120, n_annotators=12):
@@ -126,11 +126,11 @@ def test_intervals_of_sigma_are_too_narrow_by_what_studies_with_other_annotators
 def test_noise_that_differs_by_annotator_is_told():
     value, item, who = noisy(np.random.default_rng(4), 0.4)
     table = {"item": item, "annotator": [f"p{k}" for k in who], "label": value}
-    result = said(crossed_effects, dx.annotations(table, kind="continuous"))
+    result = warnings_of(crossed_effects, dx.annotations(table, kind="continuous"))
     sd, factor = unequal_noise(value, item, who)
     assert f"residuals go from {sd.min():.3g} ('p{sd.argmin()}')" in result
     assert f"by a factor of at least about {factor:.2g}" in result
-    assert "noise" not in said(
+    assert "noise" not in warnings_of(
         crossed_effects, dx.annotations(table, kind="continuous"), anonymous=True
     )
 
@@ -142,14 +142,14 @@ def test_noise_that_a_model_has_is_not_told_nor_heavy_tails_of_all():
     table = {"item": item, "annotator": [f"p{k}" for k in who], "label": wide}
     table |= {"pool": ["xy"[int(k >= 6)] for k in who]}
     ann = dx.annotations(table, kind="continuous", pool="pool")
-    assert "noise" not in said(cross_replication, ann, residual="pool")
-    assert "Some annotators have more noise" in said(cross_replication, ann)
+    assert "noise" not in warnings_of(cross_replication, ann, residual="pool")
+    assert "Some annotators have more noise" in warnings_of(cross_replication, ann)
     # People in both pools, with an effect in each.
     both = {"item": np.tile(item, 2), "annotator": [f"p{k}" for k in np.tile(who, 2)],
             "label": np.r_[value, value + 3 * rng.normal(size=12)[who]],
             "pool": np.repeat(["x", "y"], len(item))}  # fmt: skip
     ann = dx.annotations(both, kind="continuous", pool="pool")
-    assert "noise" not in said(cross_replication, ann, shared_annotators=True)
+    assert "noise" not in warnings_of(cross_replication, ann, shared_annotators=True)
     tails = [rng.standard_t(4, size=len(item)) for _ in range(200)]
     assert sum(unequal_noise(value, item, who) is not None for value in tails) <= 10
 
@@ -176,7 +176,7 @@ def simulated():
 @pytest.mark.parametrize("place", range(9))
 def test_simulated_studies_of_ordinary_size_are_left_in_peace(place):
     model, ann, options = simulated()[place]
-    assert said(model, ann, **options) == ""
+    assert warnings_of(model, ann, **options) == ""
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_simulated_studies_of_ordinary_size_are_left_in_peace(place):
     ],
 )  # fmt: skip
 def test_what_labels_cannot_tell_is_said_with_names(how, rows, words):
-    result = said(how[0], labels(rows), **how[1])
+    result = warnings_of(how[0], labels(rows), **how[1])
     for word in words:
         assert word in result
     assert any(advice in result for advice in ("Let ", "Get ", "Do not report", "set anonymous"))
@@ -217,30 +217,30 @@ def test_what_labels_cannot_tell_is_said_with_names(how, rows, words):
     (COMPLETE, STRANGER),
 ])  # fmt: skip
 def test_one_accuracy_for_all_needs_no_links(how, rows):
-    assert said(how[0], labels(rows), **how[1]) == ""
+    assert warnings_of(how[0], labels(rows), **how[1]) == ""
 
 
 @pytest.mark.parametrize("how", [OWN, RASCH])
 @pytest.mark.parametrize("rows", [PAIR, STRANGER])
 def test_who_labels_items_twice_agrees_with_himself_more_or_less(how, rows):
-    result = said(how[0], labels(rows * 2), **how[1])
+    result = warnings_of(how[0], labels(rows * 2), **how[1])
     assert "share no item with other annotators" not in result
     assert "two at a time" not in result
 
 
 @pytest.mark.parametrize("how", [CROSSED, RASCH, OWN, MATRICES])
 def test_a_few_stragglers_are_no_groups(how):
-    assert "groups that share no item" not in said(how[0], labels(STRAGGLER), **how[1])
+    assert "groups that share no item" not in warnings_of(how[0], labels(STRAGGLER), **how[1])
 
 
 def test_one_system_and_single_labels_leave_open_which_errs():
     table = {"item": list(range(12)), "system": ["s"] * 12, "label": ["n", "y"] * 6}
-    one = dx.predictions(table)
-    result = said(symmetric_confusion, labels(NESTED), predictions=one)
+    pred = dx.predictions(table)
+    result = warnings_of(symmetric_confusion, labels(NESTED), predictions=pred)
     assert "only two at a time ('the annotators', 's')" in result
     more = {name: column * 2 for name, column in table.items()}
     two = dx.predictions(more | {"system": ["s"] * 12 + ["t"] * 12})
-    assert said(symmetric_confusion, labels(NESTED), predictions=two) == ""
+    assert warnings_of(symmetric_confusion, labels(NESTED), predictions=two) == ""
 
 
 @pytest.mark.parametrize(
@@ -252,14 +252,14 @@ def test_one_system_and_single_labels_leave_open_which_errs():
     ],
 )
 def test_nothing_is_said_to_stand_that_does_not(rows, options, never):
-    result = said(crossed_effects, labels(rows), family="bernoulli", **options)
+    result = warnings_of(crossed_effects, labels(rows), family="bernoulli", **options)
     assert "ICC and xCC" in result
     assert never not in result
 
 
 def test_one_item_is_too_few_for_strangers_too():
     rows = [(0, a) for a in "abcdef"]
-    result = said(crossed_effects, labels(rows), family="bernoulli", anonymous=True)
+    result = warnings_of(crossed_effects, labels(rows), family="bernoulli", anonymous=True)
     assert "only one item: sigma_item, ICC and xCC depend on priors only" in result
 
 
@@ -267,28 +267,30 @@ def test_systems_that_label_all_items_join_annotators():
     ann = labels(ISLANDS)
     table = {"item": list(range(12)), "system": ["s"] * 12, "label": ["n", "y"] * 6}
     pred = dx.predictions(table)
-    assert said(symmetric_confusion, ann, accuracy="annotator", predictions=pred) == ""
-    alone = said(symmetric_confusion, ann, accuracy="annotator", predictions=pred,
-                 evidence="annotators")  # fmt: skip
+    assert warnings_of(symmetric_confusion, ann, accuracy="annotator", predictions=pred) == ""
+    alone = warnings_of(symmetric_confusion, ann, accuracy="annotator", predictions=pred,
+                        evidence="annotators")  # fmt: skip
     assert "2 groups" in alone
 
 
 def test_known_truths_make_strangers_comparable():
     truth = {i: "n" if i % 2 else "y" for i in range(12)}
-    assert "no known truth" not in said(rasch, labels(STRANGER), truth=truth)
-    assert "difficulty_spread depends on its prior" in said(rasch, labels(NESTED), truth=truth)
+    assert "no known truth" not in warnings_of(rasch, labels(STRANGER), truth=truth)
+    assert "difficulty_spread depends on its prior" in warnings_of(
+        rasch, labels(NESTED), truth=truth
+    )
 
 
 def test_items_without_a_label_are_named():
     whole = labels([*EVERYBODY, (12, "a")])
-    actual = said(crossed_effects, whole.isel(annotation=slice(48)), family="bernoulli")
+    actual = warnings_of(crossed_effects, whole.isel(annotation=slice(48)), family="bernoulli")
     assert "1 of 13 items (12) have no label" in actual
 
 
 def test_labels_that_are_all_the_same():
     rows = {"item": [0, 0, 1, 1], "annotator": list("abab"), "label": ["y"] * 4}
     ann = dx.annotations(rows, kind="nominal", labels=["n", "y"])
-    result = said(crossed_effects, ann, family="bernoulli")
+    result = warnings_of(crossed_effects, ann, family="bernoulli")
     assert "All labels are 'y'" in result
 
 
@@ -297,7 +299,7 @@ def test_pools_with_few_items_in_common_are_named(shared, words):
     rows = [(i, a) for i in range(12) for a in "ab"]
     rows += [(i + 12 - shared, a) for i in range(12) for a in "cd"]
     pool = ["old" if a in "ab" else "new" for _, a in rows]
-    result = said(cross_replication, labels(rows, pool=pool), family="bernoulli")
+    result = warnings_of(cross_replication, labels(rows, pool=pool), family="bernoulli")
     if not words:
         assert result.count("Pools") == 0
         return
@@ -310,7 +312,7 @@ def test_three_pools_have_the_priors_interval_of_a_beta():
     """With shape 1 and three pools (r + 1) / 2 is Beta(1.5, 1.5): its .95 quantile is .9027."""
     rows = [(10 * p + i, "abcdef"[2 * p + k]) for p in range(3) for i in range(8) for k in (0, 1)]
     pool = [str("abcdef".index(a) // 2) for _, a in rows]
-    result = said(cross_replication, labels(rows, pool=pool), family="bernoulli")
+    result = warnings_of(cross_replication, labels(rows, pool=pool), family="bernoulli")
     assert "and by other pools" in result
     assert "between -0.81 and 0.81" in result
 
@@ -323,8 +325,10 @@ def test_a_residual_that_pools_share_is_known_if_one_pool_tells_it():
     table = {"item": [i for i, _ in rows], "annotator": [a for _, a in rows],
              "label": rng.normal(size=len(rows)), "pool": ["old"] * 24 + ["new"] * 16}  # fmt: skip
     ann = dx.annotations(table, pool="pool", kind="continuous")
-    assert said(cross_replication, ann) == ""
-    assert "sigma_annotator cannot be separated" in said(cross_replication, ann, residual="pool")
+    assert warnings_of(cross_replication, ann) == ""
+    assert "sigma_annotator cannot be separated" in warnings_of(
+        cross_replication, ann, residual="pool"
+    )
 
 
 def test_a_known_residual_does_not_part_item_and_annotator_who_met_once():
@@ -333,7 +337,7 @@ def test_a_known_residual_does_not_part_item_and_annotator_who_met_once():
     table = {"item": [i for i, _ in rows], "annotator": [a for _, a in rows],
              "label": rng.normal(size=len(rows)), "pool": ["old"] * 24 + ["new"] * 8}  # fmt: skip
     ann = dx.annotations(table, pool="pool", kind="continuous")
-    result = said(cross_replication, ann)
+    result = warnings_of(cross_replication, ann)
     assert "Every item of pool 'new' was labelled by one annotator" in result
 
 
@@ -347,7 +351,7 @@ def test_cutpoints_that_pools_share_tell_the_scale_if_there_are_two(n_labels):
              "label": rng.integers(0, n_labels, len(rows)),
              "pool": ["old"] * 24 + ["new"] * 16}  # fmt: skip
     ann = dx.annotations(table, pool="pool", kind="ordinal", labels=list(range(n_labels)))
-    result = said(cross_replication, ann, family="ordinal")
+    result = warnings_of(cross_replication, ann, family="ordinal")
     assert ("sigma_annotator cannot be separated" in result) == (n_labels == 2)
 
 
@@ -356,7 +360,7 @@ def test_pools_apart_are_not_groups_as_well():
         (i + 12, a) for i in range(12) for a in "cd"
     ]
     pool = ["old" if a in "ab" else "new" for _, a in rows]
-    result = said(cross_replication, labels(rows, pool=pool), family="bernoulli")
+    result = warnings_of(cross_replication, labels(rows, pool=pool), family="bernoulli")
     assert "share no item" in result
     assert "groups" not in result
 
@@ -365,14 +369,14 @@ def test_a_pool_whose_labels_are_all_the_same_is_named():
     rows = {"item": [0, 0, 1, 1] * 2, "annotator": list("ababcdcd"),
             "label": ["y"] * 4 + ["n", "y"] * 2, "pool": ["old"] * 4 + ["new"] * 4}  # fmt: skip
     ann = dx.annotations(rows, kind="nominal", labels=["n", "y"], pool="pool")
-    result = said(cross_replication, ann, family="bernoulli")
+    result = warnings_of(cross_replication, ann, family="bernoulli")
     assert "All labels of pool 'old' are 'y'" in result
     assert "All labels of pool 'new'" not in result
 
 
 def test_annotators_of_whom_neither_truth_nor_others_tell_are_named():
     truth = {i: "n" if i % 2 else "y" for i in range(0, 12, 4)}  # those of 'a'
-    result = said(rasch, labels(NESTED), truth=truth)
+    result = warnings_of(rasch, labels(NESTED), truth=truth)
     assert "3 of 4 annotators ('b', 'c', 'd') share no item" in result
 
 

@@ -65,8 +65,8 @@ def test_each_component_is_beta(ann):
 
 def test_draws_are_independent(ann):
     theta = fit(ann, draws=4000, chains=1)["posterior"]["plausibility"].to_numpy()[0, :, :, 0]
-    for one in theta.T:
-        assert abs(np.corrcoef(one[1:], one[:-1])[0, 1]) < 4 / np.sqrt(len(one))
+    for series in theta.T:
+        assert abs(np.corrcoef(series[1:], series[:-1])[0, 1]) < 4 / np.sqrt(len(series))
     assert abs(np.corrcoef(theta.T)[np.triu_indices(3, 1)]).max() < 4 / np.sqrt(len(theta))
 
 

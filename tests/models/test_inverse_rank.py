@@ -49,9 +49,11 @@ def fit(ann, **options):
 
 
 def by_label(array, item="case"):
-    one = array.sel(item=item)
-    named = one["candidate_size"] == 1
-    return dict(zip(one["candidate_label"].values[named], one.values[..., named].T, strict=True))
+    of_item = array.sel(item=item)
+    named = of_item["candidate_size"] == 1
+    return dict(
+        zip(of_item["candidate_label"].values[named], of_item.values[..., named].T, strict=True)
+    )
 
 
 # -- Inverse rank normalisation, Eq. 14 to 16 --
@@ -220,9 +222,9 @@ def test_figure_5(figure_5, split_ties, a, b, leads):
 
 def test_prirn_does_not_see_how_many_annotators_there_were(leads):
     """Two labels in order at gamma = 20: .938 from one reader and from nine who agree."""
-    one = dx.from_rankings({"x": [[["a"], ["b"]]]}, labels="abc")
+    single = dx.from_rankings({"x": [[["a"], ["b"]]]}, labels="abc")
     nine = dx.from_rankings({"x": [[["a"], ["b"]]] * 9}, labels="abc")
-    for ann in (one, nine):
+    for ann in (single, nine):
         alpha = fit(ann, draws=1, reliability=20.0)["constant_data"]["parameters"].to_numpy()[0]
         assert leads(alpha[:2]).max() == pytest.approx(0.93802, abs=1e-5)
 
@@ -236,10 +238,10 @@ def test_certainty_of_simulated_cases_by_quadrature(leads):
         share = rng.dirichlet(np.full(8, 0.6)) + 1e-3
         cases[case] = []
         for _ in range(rng.integers(3, 8)):
-            one = rng.choice(likely, rng.integers(1, 5), replace=False, p=share / share.sum())
-            tied = rng.random(len(one)) < 0.25
-            blocks = [[int(one[0])]]
-            for label, same in zip(one[1:].tolist(), tied[1:], strict=True):
+            ranking = rng.choice(likely, rng.integers(1, 5), replace=False, p=share / share.sum())
+            tied = rng.random(len(ranking)) < 0.25
+            blocks = [[int(ranking[0])]]
+            for label, same in zip(ranking[1:].tolist(), tied[1:], strict=True):
                 if same:
                     blocks[-1].append(label)
                 else:

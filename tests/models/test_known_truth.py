@@ -90,7 +90,7 @@ def test_draws_go_with_the_gradient_that_nuts_follows(model, options):
     ann, truth = votes(n_items=24, n_annotators=3, seed=3)
     known = {k: truth[k] for k in range(8)}
     wrong = {k: (truth[k] + 1) % 3 for k in truth}
-    right, other = (model.build(ann, truth=one, **options) for one in (known, wrong))
+    right, other = (model.build(ann, truth=labels, **options) for labels in (known, wrong))
     assert disagreements(right) == {}
     assert disagreements(right, other)
 
@@ -102,7 +102,7 @@ def test_known_labels_tell_more_than_they_are_of():
     known = {k: truth[k] for k in range(15)}
     more = ROWS.fit(ann, pooling="none", truth=known, **QUICK)["constant_data"]["truth_mean"]
     rest = np.arange(15, 30)
-    right = [np.log(one.values[rest, [truth[i] for i in rest]]).mean() for one in (alone, more)]
+    right = [np.log(mean.values[rest, [truth[i] for i in rest]]).mean() for mean in (alone, more)]
     assert right[1] > right[0]
 
 
@@ -140,7 +140,7 @@ def test_systems_with_the_same_answers_have_the_same_draws(n_known):
         ann, predictions=pred, truth=known, error_correlation="learned", draws=100, **QUICK
     )["posterior"]  # fmt: skip
     for name in ("system_correct", "system_accuracy", "system_weight", "system_doubt"):
-        a, b, copy = (fit[name].sel(system=one).values for one in ("a", "b", "copy of a"))
+        a, b, copy = (fit[name].sel(system=system).values for system in ("a", "b", "copy of a"))
         np.testing.assert_array_equal(a, copy)
         assert (a != b).any()
     comparison = dx.compare(fit["system_correct"].assign_attrs(better="higher"))
@@ -174,13 +174,13 @@ def crowd(seed, n_items=300, n_annotators=8, n_labels=3, concentration=1.2):
     truth = rng.integers(n_labels, size=n_items)
     likely = np.full((n_items, n_labels), 0.3 / (n_labels - 1))
     likely[np.arange(n_items), truth] = 0.7
-    shares = np.array([rng.dirichlet(concentration * one) for one in likely])
-    labels = np.array([rng.choice(n_labels, n_annotators, p=one) for one in shares])
+    shares = np.array([rng.dirichlet(concentration * share) for share in likely])
+    labels = np.array([rng.choice(n_labels, n_annotators, p=share) for share in shares])
     systems = {}
     for name, right in (("a", 0.9), ("b", 0.7)):
         wrong = (truth + rng.integers(1, n_labels, n_items)) % n_labels
         systems[name] = np.where(rng.random(n_items) < right, truth, wrong)
-    systems["crowd"] = np.array([rng.choice(n_labels, p=one) for one in shares])
+    systems["crowd"] = np.array([rng.choice(n_labels, p=share) for share in shares])
     return dx.from_matrix(labels, kind="nominal"), truth, systems
 
 

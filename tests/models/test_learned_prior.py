@@ -32,7 +32,7 @@ def panel(counts, labels="abc"):
     return dx.annotations(frame, labels=list(labels[: len(counts[0])]))
 
 
-def said(codes, labels="abc", name="s"):
+def answers_of(codes, labels="abc", name="s"):
     table = {"item": np.arange(len(codes)), "system": [name] * len(codes)}
     return dx.predictions(table | {"label": [labels[k] for k in codes]})
 
@@ -92,7 +92,7 @@ def test_two_labels_by_integration_over_a_grid():
     """Concentration, weights and plausibilities of two labels and one system: four dimensions."""
     counts = np.array([[3, 0], [2, 1], [0, 3], [1, 0]])
     codes = np.array([0, 0, 1, 1])
-    fit = dirichlet.fit(panel(counts), predictions=said(codes), draws=4000, **RUN)
+    fit = dirichlet.fit(panel(counts), predictions=answers_of(codes), draws=4000, **RUN)
     log_kappa = np.linspace(np.log(2) - 7, np.log(2) + 7, 61)
     gap = np.linspace(-7, 7, 61)  # of the two labels' weights: their sum moves nothing
     weight = np.linspace(-7, 7, 61)
@@ -161,7 +161,8 @@ def test_predictions_move_items_and_a_fixed_prior_refuses_them():
     counts = np.array([[3, 0], [0, 3], [3, 0], [0, 3], [1, 1], [2, 1]] * 5)
     codes = np.array([0, 1, 0, 1, 0, 0] * 5)
     without, beside = (
-        dirichlet.fit(panel(counts), predictions=p, **RUN)["posterior"] for p in (None, said(codes))
+        dirichlet.fit(panel(counts), predictions=p, **RUN)["posterior"]
+        for p in (None, answers_of(codes))
     )
     assert "prediction_weight" not in without
     assert float(beside["prediction_weight"].mean()) > 0.5
@@ -170,7 +171,7 @@ def test_predictions_move_items_and_a_fixed_prior_refuses_them():
     assert float(even[1]) > float(even[0]) + 0.1
     for use in (dirichlet.build, dirichlet.fit):
         with pytest.raises(dx.ArgumentError, match="predictions: expected None beside a prior"):
-            use(panel(counts), prior_count=1.0, predictions=said(codes))
+            use(panel(counts), prior_count=1.0, predictions=answers_of(codes))
         scores = dx.predictions({"item": [0], "system": ["s"], "label": [0.5]}, kind="continuous")
         with pytest.raises(dx.PredictionError, match="expected labels, as evidence for the prior"):
             use(panel(counts), predictions=scores)
@@ -201,8 +202,8 @@ def test_items_without_predictions_are_told_by_name_and_none_in_common_is_refuse
 
 def test_what_systems_say_of_other_items_and_labels_counts_for_nothing():
     counts = np.array([[3, 0], [1, 2], [0, 3]])
-    pred = said([0, 1, 1])
-    more = said([0, 1, 1, 2, 0])  # items 3 and 4, and a label that annotators do not have
+    pred = answers_of([0, 1, 1])
+    more = answers_of([0, 1, 1, 2, 0])  # items 3 and 4, and a label that annotators do not have
     fits = [dirichlet.fit(panel(counts), predictions=p, draws=50, **RUN) for p in (pred, more)]
     xr.testing.assert_identical(*(fit["posterior"].to_dataset() for fit in fits))
 
@@ -238,7 +239,12 @@ def test_ranks_of_the_truth_are_even():
         theta = gamma / gamma.sum(1, keepdims=True)
         ann = panel(np.array([rng.multinomial(4, row) for row in theta]))
         fit = dirichlet.fit(
-            ann, predictions=said(codes), draws=99, chains=1, random_seed=study, progressbar=False
+            ann,
+            predictions=answers_of(codes),
+            draws=99,
+            chains=1,
+            random_seed=study,
+            progressbar=False,
         )
         posterior = fit["posterior"].isel(chain=0)
         right = float((theta.argmax(1) == codes).mean())
@@ -351,8 +357,12 @@ def test_a_stratum_with_few_labels_borrows_from_the_others():
 
 def test_one_stratum_is_none():
     ann, pred, *_ = judged(stratum=None)
-    one = ann.assign_coords(stratum=["all"]).assign(stratum_code=("item", np.zeros(300, int)))
-    fits = [dirichlet.fit(a, predictions=pred, draws=50, **RUN)["posterior"] for a in (ann, one)]
+    stratified = ann.assign_coords(stratum=["all"]).assign(
+        stratum_code=("item", np.zeros(300, int))
+    )
+    fits = [
+        dirichlet.fit(a, predictions=pred, draws=50, **RUN)["posterior"] for a in (ann, stratified)
+    ]
     xr.testing.assert_identical(*(fit.to_dataset() for fit in fits))
 
 
@@ -386,7 +396,7 @@ def test_draws_of_strata_go_with_the_gradient_of_the_model(reliability):
     ann = ann.assign_coords(stratum=["s", "t", "u"]).assign(
         stratum_code=("item", np.repeat([0, 1, 2], 4))
     )
-    pred = said(rng.integers(0, 3, 12))
+    pred = answers_of(rng.integers(0, 3, 12))
     options = {"predictions": pred, "reliability": reliability}
     fit = dirichlet.fit(ann, draws=900, **options, **RUN)
     model = dirichlet.build(ann, **options)
@@ -438,7 +448,7 @@ def test_ranks_of_the_truth_are_even_by_stratum():
             stratum=["s", "t", "u"]
         ).assign(stratum_code=("item", stratum))  # fmt: skip
         posterior = dirichlet.fit(
-            ann, predictions=said(codes), draws=99, tune=100, chains=1, random_seed=study,
+            ann, predictions=answers_of(codes), draws=99, tune=100, chains=1, random_seed=study,
             progressbar=False,
         )["posterior"].isel(chain=0)  # fmt: skip
         own = posterior["stratum_prediction_weight"].squeeze("system")

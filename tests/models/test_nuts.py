@@ -140,11 +140,11 @@ def test_both_find_one_posterior(name):
     gibbs, nuts = fit(ann, **run | of_gibbs), fit(ann, **run | of_nuts, sampler="nuts")
     assert "NUTS" in nuts.attrs["inference"]
     assert "Gibbs" in gibbs.attrs["inference"]
-    for one in (gibbs, nuts):  # a long tail, whose squares say nothing
-        draws = one["posterior"].to_dataset()
+    for tree in (gibbs, nuts):  # a long tail, whose squares say nothing
+        draws = tree["posterior"].to_dataset()
         if "error_concentration" in draws:
             log = np.log(draws["error_concentration"])
-            one["posterior"] = xr.DataTree(draws.assign(error_concentration=log))
+            tree["posterior"] = xr.DataTree(draws.assign(error_concentration=log))
     crossed_reference.compare_fits(gibbs, nuts, **compared)
 
 
@@ -163,7 +163,7 @@ def test_draws_go_with_the_gradient_that_nuts_follows(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "one", "other"),
+    ("name", "prior", "other_prior"),
     [
         ("gaussian, two pools", {"correlation_prior": 4.0}, {"correlation_prior": 1.0}),
         ("symmetric, evidence of annotators, difficulty",
@@ -171,8 +171,8 @@ def test_draws_go_with_the_gradient_that_nuts_follows(name):
          {"difficulty": False, "errors": "unequal", "prior_count": 3.0}),
     ],
 )  # fmt: skip
-def test_draws_under_another_prior_do_not(name, one, other):
-    assert disagreements(built(name, **other), built(name, **one))
+def test_draws_under_another_prior_do_not(name, prior, other_prior):
+    assert disagreements(built(name, **other_prior), built(name, **prior))
 
 
 @pytest.mark.unit(0, long=1)

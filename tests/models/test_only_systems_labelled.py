@@ -79,8 +79,8 @@ def test_with_correlated_errors_annotators_do_not_learn_from_items_without_label
     ann, pred, _, _ = study(n_systems=1)  # by two, hard and easy items would be told apart
     options = {"error_correlation": 0.5, "draws": 2000}
     fits = [
-        SYMMETRIC.fit(one, predictions=some, **options, **QUICK)["posterior"]
-        for one, some in ((ann, pred), (labelled(ann, 20), pred.isel(item=slice(20))))
+        SYMMETRIC.fit(data, predictions=systems, **options, **QUICK)["posterior"]
+        for data, systems in ((ann, pred), (labelled(ann, 20), pred.isel(item=slice(20))))
     ]
     for name in ("prevalence", "annotator_accuracy", "majority_correct"):
         with_all, alone = (each[name].mean(("chain", "draw")) for each in fits)

@@ -119,7 +119,7 @@ def reference(unranked, tempering, reliability, a):
 
 
 @cache
-def said():
+def ranked():
     names = "abcde"
     return dx.from_rankings(
         {"x": [[[names[k] for k in block] for block in blocks] for blocks in SAID]}, labels=names
@@ -138,7 +138,7 @@ GRID = [
 @pytest.mark.parametrize(("unranked", "tempering", "reliability"), GRID)
 def test_agrees_with_importance_sampling(unranked, tempering, reliability):
     means, errors = reference(unranked, tempering, reliability, a=0.8)
-    fitted = fit(said(), unranked=unranked, tempering=tempering, reliability=reliability,
+    fitted = fit(ranked(), unranked=unranked, tempering=tempering, reliability=reliability,
                  concentration=0.8, draws=4000)  # fmt: skip
     agree(fitted, means[None], errors[None])
 
@@ -152,10 +152,12 @@ def witnessed(unranked, tempering, reliability):
     """NUTS on the same model gives the same means."""
     hyper = {"unranked": unranked, "tempering": tempering, "reliability": reliability,
              "concentration": 0.8}  # fmt: skip
-    nuts = fit(said(), sampler="nuts", tune=1000, draws=2000, **hyper)["posterior"]["plausibility"]
+    nuts = fit(ranked(), sampler="nuts", tune=1000, draws=2000, **hyper)["posterior"][
+        "plausibility"
+    ]
     error = nuts.std(("chain", "draw")) / np.sqrt(az.ess(nuts).clip(1))
     assert float(az.ess(nuts).where(nuts.std(("chain", "draw")) > 0).min()) > 400
-    agree(fit(said(), draws=4000, **hyper), nuts.mean(("chain", "draw")), error)
+    agree(fit(ranked(), draws=4000, **hyper), nuts.mean(("chain", "draw")), error)
 
 
 @pytest.mark.slow
@@ -329,8 +331,8 @@ def test_new_rankings_have_the_shape_of_the_data_and_the_labels_of_the_space(ann
     assert set(np.unique(new)) == set(range(6))  # labels nobody named, too
     pairs = new.to_numpy().reshape(-1, ann.sizes["annotation"])
     where = ann["item_code"].to_numpy() * 10 + ann["annotator_code"].to_numpy()
-    for one in np.unique(where):
-        mine = np.sort(pairs[:, where == one], axis=1)
+    for ranking in np.unique(where):
+        mine = np.sort(pairs[:, where == ranking], axis=1)
         assert (np.diff(mine, axis=1) > 0).all()  # each label once in a list
     first = ann["rank"].to_numpy() == 1
     assert first.sum() == 3
@@ -341,8 +343,8 @@ def test_new_rankings_have_the_shape_of_the_data_and_the_labels_of_the_space(ann
 
 
 def test_agreement_on_first_choices_is_checked_against_the_data():
-    said = {i: [[["a"], ["b"]], [["a"]], [["c"] if i % 2 else ["a"]]] for i in range(30)}
-    ann = dx.from_rankings(said, labels="abcd")
+    rankings = {i: [[["a"], ["b"]], [["a"]], [["c"] if i % 2 else ["a"]]] for i in range(30)}
+    ann = dx.from_rankings(rankings, labels="abcd")
     tree = fit(ann, posterior_predictive=True, draws=500, concentration=1.0)
     assert float(tree["observed_data"]["first_choice_agreement"]) == pytest.approx(2 / 3)
     result = tree["posterior_predictive"]["first_choice_agreement"]
@@ -375,7 +377,7 @@ def panel():
     """Six annotators of known sharpness list three of five labels of thirty-five items."""
     rng = np.random.default_rng(12)
     theta = rng.dirichlet(np.full(5, 0.6), 35)
-    said = {}
+    rankings = {}
     for item, row in enumerate(theta):
         lists = {}
         for who, sharp in enumerate(SHARP):
@@ -384,8 +386,8 @@ def panel():
             lists[f"r{who}"] = (
                 [[first[0]], first[1:]] if rng.random() < 0.3 else [[k] for k in first]
             )
-        said[item] = lists
-    return dx.from_rankings(said, labels=range(5))
+        rankings[item] = lists
+    return dx.from_rankings(rankings, labels=range(5))
 
 
 @pytest.fixture(scope="module")
@@ -470,7 +472,9 @@ def test_potato(shared):
     mean = np.log(theta[..., :-1]).mean(("chain", "draw"))
     result = {}
     for group in ("visual", "weighing"):
-        one = mean.sel(item=group)
-        true = gold.loc[one["candidate_label"].values[:20]]
-        result[group] = -pd.Series(one.values[:20]).corr(true.reset_index(drop=True), "spearman")
+        of_group = mean.sel(item=group)
+        true = gold.loc[of_group["candidate_label"].values[:20]]
+        result[group] = -pd.Series(of_group.values[:20]).corr(
+            true.reset_index(drop=True), "spearman"
+        )
     assert result["weighing"] > result["visual"] > 0.95

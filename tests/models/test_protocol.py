@@ -250,7 +250,7 @@ def first_that_varies(draws):
 def test_arviz_draws_a_fit(model, kind, complete):
     fit = complete(model, kind)
     few = xr.Dataset(
-        {name: first_that_varies(one) for name, one in fit["posterior"].data_vars.items()}
+        {name: first_that_varies(variable) for name, variable in fit["posterior"].data_vars.items()}
     )
     assert az.plot_forest(fit) is not None
     assert az.plot_dist(few) is not None
@@ -331,7 +331,7 @@ def test_a_trace_is_evaluated_as_pytensor_evaluates_it(model, examples):
     ours = interpreted(values, traced)
     if isinstance(built, Model):
         ours = built.compile_fn(
-            [pytensor.Out(one, borrow=True) for one in traced], inputs=values, point_fn=False,
+            [pytensor.Out(output, borrow=True) for output in traced], inputs=values, point_fn=False,
             on_unused_input="ignore", trust_input=True,
         )  # fmt: skip
     assert isinstance(ours, Interpreted)

@@ -21,7 +21,7 @@ def study(n=40, seed=3, n_labels=5, readers=3):
     """So many readers an item, with ties and short lists, and a system that is often right."""
     rng = np.random.default_rng(seed)
     labels = [f"{k:02d}" for k in range(n_labels)] if n_labels > 26 else LABELS
-    rankings, said = {}, []
+    rankings, answers = {}, []
     for item in range(n):
         theta = rng.dirichlet(np.full(n_labels, 3.0 / n_labels)) + 1e-9
         lists = []
@@ -32,8 +32,8 @@ def study(n=40, seed=3, n_labels=5, readers=3):
                 [[[first], [second, third]], [[first, second]], [[first]]][rng.integers(3)]
             )
         rankings[f"i{item}"] = lists
-        said.append(labels[int(theta.argmax())])
-    frame = {"item": list(rankings), "system": ["s"] * n, "label": said}
+        answers.append(labels[int(theta.argmax())])
+    frame = {"item": list(rankings), "system": ["s"] * n, "label": answers}
     return dx.from_rankings(rankings, labels=labels), dx.predictions(frame)
 
 
@@ -92,10 +92,10 @@ def test_of_many_labels_what_a_system_says_is_a_candidate(many, of_many):
     theta = of_many[0]["posterior"]["plausibility"]
     labels = pred["label"].values[pred["label_code"].sel(system="s").values[:, 0]]
     for item, label in zip(pred["item"].values, labels, strict=True):
-        one = theta.sel(item=item)
-        assert label in one["candidate_label"].values[one["candidate_size"].values == 1]
+        x = theta.sel(item=item)
+        assert label in x["candidate_label"].values[x["candidate_size"].values == 1]
     assert int(theta["candidate_size"].sum("candidate").min()) == 40
-    lean, alone = (dx.top_k_accuracy(one, pred) for one in (theta, of_many[1]))
+    lean, alone = (dx.top_k_accuracy(x, pred) for x in (theta, of_many[1]))
     assert float(lean.mean()) > float(alone.mean())
 
 
@@ -116,7 +116,7 @@ def test_chunks_have_the_draws_of_the_whole(many, of_many, unranked):
     whole = of_many[0] if exact else fit(ann, predictions=pred, unranked=unranked)
     whole = whole["posterior"].to_dataset()
     parts = fit(dx.chunked(ann, 7), predictions=pred, unranked=unranked)["posterior"]
-    theta = [dx.top_k_accuracy(one["plausibility"], pred) for one in (whole, parts.to_dataset())]
+    theta = [dx.top_k_accuracy(post["plausibility"], pred) for post in (whole, parts.to_dataset())]
     np.testing.assert_allclose(theta[0], theta[1].compute())
     np.testing.assert_array_equal(whole["concentration"], parts["concentration"])
 
@@ -161,9 +161,9 @@ def test_lower_places_speak_too_and_less(many, of_many):
     item, label, rank = zip(*rows, strict=True)
     second = dx.predictions({"item": item, "system": ["s"] * len(item), "label": label,
                              "rank": rank}, rank="rank")  # fmt: skip
-    weights = [one["posterior"] for one in (of_many[0], fit(ann, predictions=second))]
+    weights = [tree["posterior"] for tree in (of_many[0], fit(ann, predictions=second))]
     assert float(weights[1]["prediction_weight"].mean()) > 0.3
-    lean = [dx.top_k_accuracy(one["plausibility"], pred).mean() for one in weights]
+    lean = [dx.top_k_accuracy(post["plausibility"], pred).mean() for post in weights]
     assert float(lean[0]) > float(lean[1]) > float(dx.top_k_accuracy(of_many[1], pred).mean())
 
 
@@ -217,8 +217,8 @@ def test_few_items_move_with_their_prior(few):
 
     With 10 sweeps held at each draw the correlation of the two was -.45; with one, -.22.
     """
-    one = dx.from_rankings({"x": [[["a"], ["b"], ["c"]], [["b"], ["a"], ["d"]]]}, labels="abcdef")
-    fitted = fit(one, draws=2000, tune=500)["posterior"]
+    ann = dx.from_rankings({"x": [[["a"], ["b"], ["c"]], [["b"], ["a"], ["d"]]]}, labels="abcdef")
+    fitted = fit(ann, draws=2000, tune=500)["posterior"]
     first = np.log(fitted["concentration"]).to_numpy().ravel()
     second = fitted["plausibility"][..., 0, :2].sum("candidate").to_numpy().ravel()
     assert np.corrcoef(first, second)[0, 1] < -0.25
@@ -266,10 +266,10 @@ def foreseen(fit, held_out):
     """Return the mean log probability of a label of each item."""
     theta, logs = fit["posterior"]["plausibility"].mean(SAMPLE), []
     for item, label in held_out.items():
-        one = theta.sel(item=item)
-        named = (one["candidate_label"] == label) & (one["candidate_size"] == 1)
-        rest = float(one[-1]) / max(int(one["candidate_size"][-1]), 1)
-        logs.append(np.log(float(one.where(named, 0.0).sum()) if named.any() else rest))
+        of_item = theta.sel(item=item)
+        named = (of_item["candidate_label"] == label) & (of_item["candidate_size"] == 1)
+        rest = float(of_item[-1]) / max(int(of_item["candidate_size"][-1]), 1)
+        logs.append(np.log(float(of_item.where(named, 0.0).sum()) if named.any() else rest))
     return np.mean(logs)
 
 

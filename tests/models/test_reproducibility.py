@@ -24,10 +24,10 @@ def fit(model, annotations, **options):
     return model.module.fit(annotations, **{**OPTIONS, **options})
 
 
-def assert_same(one, two):
-    assert set(one.children) == set(two.children)
-    for group in one.children:
-        xr.testing.assert_equal(one[group].to_dataset(), two[group].to_dataset())
+def assert_same(first, second):
+    assert set(first.children) == set(second.children)
+    for group in first.children:
+        xr.testing.assert_equal(first[group].to_dataset(), second[group].to_dataset())
 
 
 @by_model

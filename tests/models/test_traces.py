@@ -137,9 +137,11 @@ def test_truth_of_new_items_by_set_data():
     ann = dx.simulate.confusion_study(20, 3, 2, random_seed=1).annotations
     model = dx.models.symmetric_confusion.build(ann)
     trace = drawn(model)
-    who, said = [[0, 0, 0], [0, -1, -1]], [[0, 0, 1], [1, -1, -1]]
+    who, labels = [[0, 0, 0], [0, -1, -1]], [[0, 0, 1], [1, -1, -1]]
     with model:
-        pm.set_data({"respondent_code": who, "label_code": said}, coords={"item": ["new", "other"]})
+        pm.set_data(
+            {"respondent_code": who, "label_code": labels}, coords={"item": ["new", "other"]}
+        )
         result = pm.sample_posterior_predictive(trace, var_names=["truth"], progressbar=False)
     post = trace["posterior"].to_dataset()
     right, share = post["annotator_accuracy"], post["prevalence"].transpose("label", ...)
@@ -223,8 +225,8 @@ def test_truth_of_new_items_of_unknown_difficulty():
     ann = simulated(20, 4, 2, seed=4)[0]
     model = dx.models.rasch.build(ann)
     trace = run(model, draws=20, tune=100)
-    one = trace["posterior"].to_dataset().isel(chain=[0], draw=[-1])
-    repeated = one.isel(draw=np.zeros(1500, int)).assign_coords(draw=np.arange(1500))
+    single = trace["posterior"].to_dataset().isel(chain=[0], draw=[-1])
+    repeated = single.isel(draw=np.zeros(1500, int)).assign_coords(draw=np.arange(1500))
     trace = xr.DataTree.from_dict({"posterior": repeated})
     with model:
         step = pm.sampling.mcmc.assign_step_methods(model)[1]
@@ -240,7 +242,7 @@ def test_truth_of_new_items_of_unknown_difficulty():
             xr.DataTree.from_dict({"posterior": drawn}), extend_inferencedata=False,
             progressbar=False,
         )["labels"]  # fmt: skip
-    at = one.squeeze()
+    at = single.squeeze()
     difficulty = np.linspace(-8, 8, 4001) * float(at["difficulty_spread"])
     prior = stats.norm.pdf(difficulty, 0, float(at["difficulty_spread"]))
     who, labels = (np.array(NEW[name]) for name in NEW)
@@ -433,10 +435,10 @@ SPOILED = {
 
 
 @pytest.mark.unit(3, long=2)
-@pytest.mark.parametrize("what", SPOILED)
-def test_a_part_of_a_trace_or_a_trace_of_another_model_is_refused(what):
+@pytest.mark.parametrize("part", SPOILED)
+def test_a_part_of_a_trace_or_a_trace_of_another_model_is_refused(part):
     ann = dx.simulate.confusion_study(15, 5, 3, random_seed=1).annotations
-    spoil, words = SPOILED[what]
+    spoil, words = SPOILED[part]
     trace = spoil(drawn(dx.models.dawid_skene.build(ann, pooling="none")))
     if words is None:
         assert dx.items_to_review(trace).sizes["item"] == 2
@@ -490,9 +492,9 @@ def test_annotations_may_be_given_in_any_order():
         trace = extended(model, drawn(model))
         for given in ([], [ann], [mixed]):
             xr.testing.assert_allclose(dx.agreement_check(trace, *given)["observed"], observed)
-        one, *others = (dx.label_check(trace, *given) for given in ([], [ann], [mixed]))
-        for other in others:
-            xr.testing.assert_allclose(one["observed"], other["observed"])
+        first, *rest = (dx.label_check(trace, *given) for given in ([], [ann], [mixed]))
+        for check in rest:
+            xr.testing.assert_allclose(first["observed"], check["observed"])
     alike = dx.models.dawid_skene.build(mixed, pooling="complete")  # annotators are not told apart
     xr.testing.assert_allclose(
         dx.agreement_check(extended(alike, drawn(alike)), mixed)["observed"], observed
@@ -679,8 +681,8 @@ def test_priors_of_a_fit_can_be_scaled_by_arviz(name):
     by_pymc = pm.stats.compute_log_prior(
         fit, var_names=top, model=module.build(ann), progressbar=False, extend_inferencedata=False
     )  # fmt: skip
-    for one in top:
-        np.testing.assert_allclose(actual[one], by_pymc[one], rtol=1e-12)
+    for parameter in top:
+        np.testing.assert_allclose(actual[parameter], by_pymc[parameter], rtol=1e-12)
     if name == "rasch":  # its card's priors
         drawn = fit["posterior"]["difficulty_spread"].to_numpy()
         expected = stats.halfnorm.logpdf(drawn, scale=1.5)
@@ -762,9 +764,9 @@ def test_arviz_takes_a_trace_and_what_pymc_adds_to_it(name):
     assert set(trace["log_prior"].data_vars) == {rv.name for rv in model.free_RVs}
     ours = xr.DataTree.from_dict({"posterior": trace["posterior"].to_dataset()})
     fitting.attach_log_prior(ours, lambda: model)
-    for one, density in ours["log_prior"].data_vars.items():
-        assert density.dims == trace["log_prior"][one].dims
-        np.testing.assert_allclose(density, trace["log_prior"][one], rtol=1e-10)
+    for parameter, density in ours["log_prior"].data_vars.items():
+        assert density.dims == trace["log_prior"][parameter].dims
+        np.testing.assert_allclose(density, trace["log_prior"][parameter], rtol=1e-10)
     assert set(ours["log_prior"].data_vars) == TOP_OF[name]
     post = trace["posterior"]
     plain = [rv.name for rv in model.free_RVs if "label" not in post[rv.name].dims]

@@ -85,8 +85,8 @@ def test_nothing_of_items_without_keep_items(study):
         assert not {"truth", "item_difficulty"} & set(fit["posterior"].data_vars)
         both = model.fit(study.annotations, difficulty=True, **RUN)
         mean = both["posterior"]["truth"].mean(("chain", "draw"))
-        for one in (fit, both):
-            np.testing.assert_allclose(one["constant_data"]["truth_mean"], mean, atol=1e-12)
+        for tree in (fit, both):
+            np.testing.assert_allclose(tree["constant_data"]["truth_mean"], mean, atol=1e-12)
 
 
 @pytest.mark.unit(0, long=6)
@@ -107,14 +107,16 @@ def test_labels_drawn_anew_have_the_frequencies_of_the_model(name):
             (i, case.n_annotators + s, systems[:, i, s])
             for i, s in np.ndindex(systems.shape[1:])
         ]  # fmt: skip
-    table = state_table(case, points)  # (draw, state), (draw, voice, label, state)
+    table = state_table(case, points)  # (draw, state), (draw, respondent, label, state)
     pairs = [(a, b) for a in columns for b in columns if a[0] == b[0] and a is not b][:12]
-    for (_, one, said), (_, other, also) in pairs:
+    for (_, respondent, given), (_, other, other_given) in pairs:
         for y in range(case.n_labels):
-            both = np.einsum("ds,ds,ds->d", table[0], table[1][:, one, y], table[1][:, other, y])
-            first = np.einsum("ds,ds->d", table[0], table[1][:, one, y])
-            near(said == y, first)
-            near((said == y) & (also == y), both)
+            both = np.einsum(
+                "ds,ds,ds->d", table[0], table[1][:, respondent, y], table[1][:, other, y]
+            )
+            first = np.einsum("ds,ds->d", table[0], table[1][:, respondent, y])
+            near(given == y, first)
+            near((given == y) & (other_given == y), both)
 
 
 def near(happened, chance):
@@ -188,11 +190,11 @@ def test_names_of_labels_do_not_matter():
     """Told in another order the same labels have the same posterior, within sampling error."""
     case = SYMMETRIC["unequal"]
     other = [2, 0, 1]
-    said, answers = (
+    labels, answers = (
         [[(who, other[y]) for who, y in item] for item in part]
-        for part in (case.said, case.answers)
+        for part in (case.statements, case.answers)
     )
-    renamed = symmetric(said, answers, 3, errors="unequal")
+    renamed = symmetric(labels, answers, 3, errors="unequal")
     first, second = (c.fit(draws=8000, tune=200)["posterior"] for c in (case, renamed))
     for name in ("prevalence", "truth"):
         want = first[name].mean(("chain", "draw")).to_numpy()

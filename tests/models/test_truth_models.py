@@ -51,9 +51,9 @@ def test_posterior_is_what_integration_over_the_prior_gives(name, size):
     assert set(fit["posterior"].data_vars) == set(reference.points) | set(reference.inner)
     if case.model == "dawid_skene":  # floating point numbers represent 1e-290 poorly
         for values in (fit["posterior"], reference.points):
-            for one in ("truth", "confusion", "population_confusion", "system_confusion"):
-                if one in values:
-                    values[one] = values[one].clip(min=1e-4)
+            for parameter in ("truth", "confusion", "population_confusion", "system_confusion"):
+                if parameter in values:
+                    values[parameter] = values[parameter].clip(min=1e-4)
     enough = {"enough": 200 if case.model == "dawid_skene" else 400}
     crossed_reference.compare(fit, reference, **size.get("compared", enough))
 
@@ -104,10 +104,12 @@ def test_what_is_said_of_items_follows_from_the_other_parameters(name):
     np.testing.assert_allclose(each, want, rtol=1e-5)
     kept, _ = truth_reference.kept(case, points)
     if case.model == "symmetric_confusion":  # accuracies are what the points were made of
-        kept = {one: kept[one] for one in {"truth", "item_difficulty"} & set(kept)}
-    for one, values in kept.items():
-        draws = fit["posterior"][one].to_numpy().reshape(values.shape)
-        np.testing.assert_allclose(draws, values, rtol=1e-4, atol=1e-7, err_msg=one)
+        kept = {
+            parameter: kept[parameter] for parameter in {"truth", "item_difficulty"} & set(kept)
+        }
+    for parameter, values in kept.items():
+        draws = fit["posterior"][parameter].to_numpy().reshape(values.shape)
+        np.testing.assert_allclose(draws, values, rtol=1e-4, atol=1e-7, err_msg=parameter)
     mean = fit["posterior"]["truth"].mean(("chain", "draw"))
     np.testing.assert_allclose(fit["constant_data"]["truth_mean"], mean)
     whole = truth_reference.log_likelihood(case, points, systems=not case.cut).sum(axis=1)
@@ -143,5 +145,7 @@ def test_many_items_give_back_what_they_were_drawn_from(name, study, near):
         truth["annotator_accuracy"] = truth["annotator_accuracy"].mean()
     else:
         truth["confusion"] = truth["confusion"].isel(group=0)  # items are equally difficult
-    for one, tolerance in near.items():
-        np.testing.assert_allclose(mean[one], truth[one], atol=tolerance, err_msg=one)
+    for parameter, tolerance in near.items():
+        np.testing.assert_allclose(
+            mean[parameter], truth[parameter], atol=tolerance, err_msg=parameter
+        )

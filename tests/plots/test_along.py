@@ -164,15 +164,15 @@ def test_the_calibration_curve_is_drawn_from_its_draws(dense):
     bars = [c for c in ax.collections if hasattr(c, "get_segments")]
     dots = [c for c in ax.collections if not hasattr(c, "get_segments")]
     for k, (curve, bar, dot) in enumerate(zip(curves, bars, dots, strict=True)):
-        one = data.isel(system=k, bin=slice(1, None))
-        x, draws = one["mean_probability"].to_numpy(), one["calibration"]
+        part = data.isel(system=k, bin=slice(1, None))
+        x, draws = part["mean_probability"].to_numpy(), part["calibration"]
         np.testing.assert_allclose(curve.get_xdata(), x)
         np.testing.assert_allclose(curve.get_ydata(), draws.mean(("chain", "draw")))
         ends = draws.quantile([0.1, 0.9], ("chain", "draw")).to_numpy()
         np.testing.assert_allclose([s[:, 1] for s in bar.get_segments()], ends.T)
         np.testing.assert_allclose([s[0, 0] for s in bar.get_segments()], x)
         np.testing.assert_allclose(dot.get_offsets()[:, 0], x)
-        assert (np.argsort(dot.get_sizes()) == np.argsort(one["n_items"])).all()
+        assert (np.argsort(dot.get_sizes()) == np.argsort(part["n_items"])).all()
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list(data["system"].values)
 
 

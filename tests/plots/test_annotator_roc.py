@@ -68,7 +68,7 @@ def test_names_near_each_other_do_not_overlap():
     ax = dx.plots.annotator_roc(roc(15, near=1.0)).axes[0]
     result = boxes(ax)
     assert len(result) == 15
-    assert not any(one.overlaps(other) for one, other in combinations(result, 2))
+    assert not any(first.overlaps(second) for first, second in combinations(result, 2))
     frame = ax.get_window_extent()
     assert all(frame.x0 <= box.x0 and box.x1 <= frame.x1 for box in result)
 

@@ -34,9 +34,9 @@ def test_a_panel_for_each_statistic_that_is_checked(check):
         "Agreement with the other\nannotators",
     ]
     for ax, name in zip(axes, check["statistic"].to_numpy(), strict=False):
-        one = check.sel(statistic=name)
-        assert ax.lines[0].get_xdata()[0] == float(one["observed"])
-        assert sum(bar.get_height() for bar in ax.patches) == one["replicated"].size
+        part = check.sel(statistic=name)
+        assert ax.lines[0].get_xdata()[0] == float(part["observed"])
+        assert sum(bar.get_height() for bar in ax.patches) == part["replicated"].size
         assert "tail probability" in ax.get_xlabel()
 
 
@@ -124,14 +124,14 @@ def test_a_panel_for_each_label_with_those_outside_marked():
         "Share of c",
     ]
     for k, ax in enumerate(axes):
-        one = check.isel(label=k)
+        part = check.isel(label=k)
         x, y = marks(ax, "D")
         assert (x.tolist(), y.tolist()) == ([0.9], [1.0])
         x, y = marks(ax, "o")
-        np.testing.assert_allclose(x, one["observed"].to_numpy()[y.astype(int)])
+        np.testing.assert_allclose(x, part["observed"].to_numpy()[y.astype(int)])
         (lines,) = ax.collections
         ends = np.array([segment[:, 0] for segment in lines.get_segments()])
-        np.testing.assert_allclose(ends, np.stack([one["lower"], one["upper"]], axis=-1))
+        np.testing.assert_allclose(ends, np.stack([part["lower"], part["upper"]], axis=-1))
 
 
 def test_numbers_have_panels_of_their_own_scale():

@@ -44,7 +44,7 @@ def test_many_levels_are_ridges():
 
 
 @pytest.mark.parametrize(
-    ("levels", "said"),
+    ("levels", "expected"),
     [
         (np.linspace(0, 1, 4), "0 .33 .67 1"),
         (np.linspace(0, 1, 12), "0 .09 .18 .27 .36 .45 .55 .64 .73 .82 .91 1"),
@@ -52,11 +52,11 @@ def test_many_levels_are_ridges():
         (np.array([0.99, 0.995, 1]), ".99 .995 1"),
     ],
 )
-def test_levels_are_named_in_short_and_where_there_is_room(levels, said):
+def test_levels_are_named_in_short_and_where_there_is_room(levels, expected):
     figure = dx.plots.confidence_ridges(labels(levels, items=100))
     figure.draw_without_rendering()
     names = [text for text in figure.axes[0].get_xticklabels() if text.get_text()]
-    assert [text.get_text() for text in names] == said.split()
+    assert [text.get_text() for text in names] == expected.split()
     edges = np.array([text.get_window_extent().extents for text in names])
     assert (edges[1:, 0] > edges[:-1, 2]).all()
 

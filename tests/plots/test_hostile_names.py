@@ -36,13 +36,15 @@ def renamed(tree):
 
     def change(node):
         data = node.copy()
-        for one in NAMED & set(data.coords):
+        for coordinate in NAMED & set(data.coords):
             # Numbers that are labels, or sizes of a plan, mean what they are.
-            kinds = "OUT" if one == "label" or "half_width" in data else "OUTi"
-            if data[one].ndim == 1 and data[one].dtype.kind in kinds:
-                cells = data[one].to_numpy().tolist()
-                values = np.array([name(one, cell) for cell in cells], object)
-                data = data.assign_coords({one: (data[one].dims, values, data[one].attrs)})
+            kinds = "OUT" if coordinate == "label" or "half_width" in data else "OUTi"
+            if data[coordinate].ndim == 1 and data[coordinate].dtype.kind in kinds:
+                cells = data[coordinate].to_numpy().tolist()
+                values = np.array([name(coordinate, cell) for cell in cells], object)
+                data = data.assign_coords(
+                    {coordinate: (data[coordinate].dims, values, data[coordinate].attrs)}
+                )
         return data
 
     out = xr.map_over_datasets(change, tree)
@@ -68,11 +70,11 @@ def test_no_name_is_a_formula_and_none_breaks_a_picture(name, hostile):
     assert width == pytest.approx(3.7)
     assert 1 < height < 12  # fitted to the width
     for text in figure.findobj(Text):
-        said = text.get_text()
-        assert not cbook.is_math_text(said), said
-        assert r"\\$\frac" not in said, "escaped twice"
-        assert len(said) < 400
-        assert not set("\x07\x1b\u202e") & set(said)
+        content = text.get_text()
+        assert not cbook.is_math_text(content), content
+        assert r"\\$\frac" not in content, "escaped twice"
+        assert len(content) < 400
+        assert not set("\x07\x1b\u202e") & set(content)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -82,7 +82,7 @@ def test_the_remainder_is_one_row():
 
 def test_scores_are_said_as_numbers():
     ann = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": [0.25, 1.5]})
-    assert [spelled(one.blocks) for one in statements_of(ann, 1)] == [".25", "1.5"]
+    assert [spelled(statement.blocks) for statement in statements_of(ann, 1)] == [".25", "1.5"]
 
 
 def test_names_are_no_formulas(case):
@@ -116,8 +116,8 @@ def test_expected_risk_counts_items():
 def test_bars_of_risk_are_means_of_counts_and_lines_their_intervals(dense):
     risk = dense["expected_risk"]["expected_risk"].stack(sample=["chain", "draw"])
     ax = dx.plots.expected_risk(dense, bins=7, ci_prob=0.7).axes[0]
-    counts = np.stack([np.histogram(one, 7, (float(risk.min()), float(risk.max())))[0]
-                       for one in risk.transpose("sample", "item").to_numpy()])  # fmt: skip
+    counts = np.stack([np.histogram(draw, 7, (float(risk.min()), float(risk.max())))[0]
+                       for draw in risk.transpose("sample", "item").to_numpy()])  # fmt: skip
     np.testing.assert_allclose([bar.get_height() for bar in ax.patches], counts.mean(axis=0))
     (lines,) = ax.collections
     bounds = np.array([segment[:, 1] for segment in lines.get_segments()])
@@ -225,5 +225,5 @@ def test_nothing_to_gain_is_said():
     figure = dx.plots.items_to_review(made_review(gain=(0.0,) * 5), figsize=(3.7, None))
     assert figure.get_supxlabel().endswith("\nNo item has a gain.")
     figure.canvas.draw()
-    one = dx.plots.items_to_review(made_review(gain=(0.0,), right=(1.0,)))
-    one.canvas.draw()
+    single = dx.plots.items_to_review(made_review(gain=(0.0,), right=(1.0,)))
+    single.canvas.draw()

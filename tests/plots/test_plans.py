@@ -29,20 +29,20 @@ def plan():
 @pytest.mark.parametrize("scope", ["new items", "these items"])
 def test_lines_are_at_the_numbers_planned(plan, scope):
     shares, halves = dx.plots.accuracy_plan(plan, scope=scope).axes
-    one = plan.sel(scope=scope)
+    of_scope = plan.sel(scope=scope)
     for row in range(2):
         model, algebra = shares.lines[2 * row : 2 * row + 2]
         for line, name in ((model, "symmetric_confusion"), (algebra, "lehner")):
-            expected = one["within_share"].sel(estimator=name).isel(annotator=row)
+            expected = of_scope["within_share"].sel(estimator=name).isel(annotator=row)
             np.testing.assert_allclose(line.get_ydata(), expected)
         # One standard error, where it stays between 0 and 1.
-        part = one.sel(estimator="symmetric_confusion").isel(annotator=row)
+        part = of_scope.sel(estimator="symmetric_confusion").isel(annotator=row)
         low, high = (part["within_share"] + sign * part["within_share_error"] for sign in (-1, 1))
         bars = heights(shares.collections[row])
         np.testing.assert_allclose(bars, np.clip(np.stack([low, high], axis=1), 0, 1))
         np.testing.assert_array_equal(halves.lines[row].get_xdata(), [30, 90])
         np.testing.assert_allclose(
-            halves.lines[row].get_ydata(), one["half_width"].isel(annotator=row)
+            halves.lines[row].get_ydata(), of_scope["half_width"].isel(annotator=row)
         )
     assert shares.lines[4].get_ydata()[0] == 0.9
     assert halves.lines[2].get_ydata()[0] == 0.1

@@ -185,7 +185,7 @@ def test_a_setting_that_makes_no_sense_is_refused_by_name(plot):
 
 
 def test_what_cannot_be_drawn_is_refused_in_words(dense, candidates):
-    plots, one = dx.plots, xr.Dataset({"alpha": 1.0})
+    plots, alphas = dx.plots, xr.Dataset({"alpha": 1.0})
     metric, data = dense["metrics"]["top_1_accuracy"], dense["accuracy"].to_dataset()
     curve, ratio = (dense[name].to_dataset() for name in ("discrepancy_curve", "discrepancy"))
     alone, check = dense.copy(), dense["assumptions"].to_dataset()
@@ -216,11 +216,11 @@ def test_what_cannot_be_drawn_is_refused_in_words(dense, candidates):
         *((f"without {name}", partial(plots.accuracies, data.drop_vars(name)),
            f"'accuracy', with .*{name}.*; found Dataset with")
           for name in ("annotator_majority", "majority_accuracy")),
-        ("accuracies", lambda: plots.accuracies(one), "draws of 'annotator_accuracy'"),
-        ("ICC", lambda: plots.components(one), "draws of 'icc'"),
+        ("accuracies", lambda: plots.accuracies(alphas), "draws of 'annotator_accuracy'"),
+        ("ICC", lambda: plots.components(alphas), "draws of 'icc'"),
         ("points", lambda: plots.discrepancy(ratio.mean(["chain", "draw"])),
          "result of dissensus.bayesian_bootstrap"),
-        ("ratios", lambda: plots.discrepancy(one), "discrepancy ratios"),
+        ("ratios", lambda: plots.discrepancy(alphas), "discrepancy ratios"),
         ("tie rate", lambda: plots.agreement_check(dense, "no_rate"), "statistics: expected some"),
         ("no p", lambda: plots.assumptions(check.assign(p_value=check["p_value"] * np.nan)),
          "the labels allow no check"),
@@ -265,5 +265,5 @@ def test_spread_stays_inside():
 
 def test_colours_follow_the_place_of_a_system():
     styles = [look.style(place) for place in range(28)]
-    assert len({(one.color, str(one.dash)) for one in styles}) == 28
+    assert len({(style.color, str(style.dash)) for style in styles}) == 28
     assert look.style(3) == look.style(3)

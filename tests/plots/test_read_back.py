@@ -53,7 +53,7 @@ def accuracies(tree):
     panel = tree["metrics"]["top_1_accuracy"].sel(reliability=5.0, scope=NEW)
     yield "systems", [], {}
     for s in names_by(draws.sel(scope=NEW).mean(SAMPLE)):
-        these, new = (draws.sel(scope=one, system=s) for one in (THESE, NEW))
+        these, new = (draws.sel(scope=scope, system=s) for scope in (THESE, NEW))
         yield s, [ends(these), ends(new)], {
             "o": new.mean(), "x": data["majority_accuracy"].sel(system=s),
             "D": panel.sel(system=s).mean(),
@@ -61,8 +61,8 @@ def accuracies(tree):
     yield "annotators", [], {}
     for a in names_by(people.mean(SAMPLE)):
         majority = data["annotator_majority"].sel(annotator=a)
-        one = people.sel(annotator=a)
-        yield a, [ends(one)], {"o": one.mean(), "x": majority}
+        of_person = people.sel(annotator=a)
+        yield a, [ends(of_person)], {"o": of_person.mean(), "x": majority}
 
 
 def components(tree, scale="observed"):
@@ -91,8 +91,8 @@ def discrepancy(tree):
     for name, dim, mark in (("discrepancy_ratio", "system", "D"),
                             ("annotator_discrepancy_ratio", "annotator", "o")):  # fmt: skip
         # A ratio has no mean where it allows for other annotators.
-        rows += [(float(one.median()), one[dim].item(), ends(one), mark)
-                 for one in data[name].transpose(dim, ...)]  # fmt: skip
+        rows += [(float(draws.median()), draws[dim].item(), ends(draws), mark)
+                 for draws in data[name].transpose(dim, ...)]  # fmt: skip
     for middle, name, bar, mark in sorted(rows):
         yield name, [bar], {mark: middle}
 
@@ -128,12 +128,12 @@ def curves_of(ax, n):
             own["mean"] = line.get_ydata()
         elif line.get_marker() in {"x", "*"}:
             own[line.get_marker()] = line.get_ydata()[0]
-    bands = [one for one in ax.collections if isinstance(one, FillBetweenPolyCollection)]
+    bands = [band for band in ax.collections if isinstance(band, FillBetweenPolyCollection)]
     paths = {}
-    for one in bands:
-        y = one.get_paths()[0].vertices[:, 1]
-        colour = tuple(one.get_facecolor()[0][:3])
-        paths.setdefault(colour, []).append((one.get_alpha(), y[1 : n + 1], y[n + 2 : -1][::-1]))
+    for band in bands:
+        y = band.get_paths()[0].vertices[:, 1]
+        colour = tuple(band.get_facecolor()[0][:3])
+        paths.setdefault(colour, []).append((band.get_alpha(), y[1 : n + 1], y[n + 2 : -1][::-1]))
     return [own for own in result.values() if "mean" in own], list(paths.values())
 
 
@@ -147,13 +147,13 @@ def test_curves_are_at_the_numbers_of_the_draws(tree, name):
         draws = side["metrics"]["top_1_accuracy"]
         curves, bands = curves_of(ax, draws.sizes["reliability"])
         for s, own, both in zip(order, curves, bands, strict=True):
-            these, new = (draws.sel(scope=one, system=s) for one in (THESE, NEW))
+            these, new = (draws.sel(scope=scope, system=s) for scope in (THESE, NEW))
             np.testing.assert_allclose(own["mean"], these.mean(SAMPLE))
             assert own["x"] == side["statistics"]["naive_top_1_accuracy"].sel(system=s).item()
             assert own["*"] == truth.sel(system=s).item()
-            for (_, low, high), one in zip(sorted(both, key=lambda b: b[0]), (new, these),
+            for (_, low, high), of_scope in zip(sorted(both, key=lambda b: b[0]), (new, these),
                                            strict=True):  # fmt: skip
-                want = np.array([ends(part) for part in one.transpose("reliability", ...)])
+                want = np.array([ends(part) for part in of_scope.transpose("reliability", ...)])
                 np.testing.assert_allclose(np.stack([low, high], axis=1), want)
 
 

@@ -61,8 +61,8 @@ def test_a_threshold_outside_is_not_read_off():
 @pytest.mark.parametrize("wrap", [lambda d: d, lambda d: d.to_dataset()], ids=["array", "dataset"])
 def test_draws_are_a_band_with_its_numbers(wrap):
     ax = dx.plots.truth_nomogram(wrap(DRAWS)).axes[2]
-    (said,) = [text for text in texts(ax) if text.startswith("these data")]
-    assert said.startswith(f"these data: {DRAWS.median().item():.2f}".replace("0.", "."))
+    (legend_text,) = [text for text in texts(ax) if text.startswith("these data")]
+    assert legend_text.startswith(f"these data: {DRAWS.median().item():.2f}".replace("0.", "."))
 
 
 def study(needed=9.0, **attrs):
@@ -90,9 +90,9 @@ def test_a_study_is_marked_in_all_panels_and_chooses_their_settings():
 def test_the_legend_stands_clear_of_what_is_said_of_the_study():
     figure = dx.plots.truth_nomogram(study())
     figure.draw_without_rendering()
-    (said,) = [one for one in figure.axes[0].texts if one.get_text().startswith("these data")]
+    (legend_text,) = [x for x in figure.axes[0].texts if x.get_text().startswith("these data")]
     legend = figure.axes[0].get_legend().get_window_extent()
-    assert legend.y0 >= said.get_window_extent().y1
+    assert legend.y0 >= legend_text.get_window_extent().y1
     assert legend.width < 0.5 * figure.axes[0].bbox.width
 
 

@@ -86,8 +86,11 @@ def judged(result, statistic):
 
 
 def past(result, bound=BOUND):
-    return {what: f"reference {gap.value:.5g}, library {gap.estimate:.5g}, error {gap.error:.2g}"
-            for what, gap in result.items() if gap.is_past(bound)}  # fmt: skip
+    return {
+        quantity: f"reference {gap.value:.5g}, library {gap.estimate:.5g}, error {gap.error:.2g}"
+        for quantity, gap in result.items()
+        if gap.is_past(bound)
+    }
 
 
 def test_every_model_has_a_reference():
@@ -118,7 +121,11 @@ def test_a_reference_met_all_its_criteria_and_says_where_it_is_from(name):
 def test_a_fit_has_the_means_spreads_and_tails_of_its_reference(name):
     result = gaps(name, fitted(name))
     assert len(result) >= 12
-    few = {what: round(gap.effective) for what, gap in result.items() if not gap.effective > LEAST}
+    few = {
+        quantity: round(gap.effective)
+        for quantity, gap in result.items()
+        if not gap.effective > LEAST
+    }
     assert not few, "too few effective draws: choose other data, or add the model to SELDOM"
     assert not past(result)
 

@@ -159,7 +159,7 @@ def panel(n_items=400, n_labels=5, seed=1):
     """Return annotations and predictions, and how often one annotator agrees with the panel."""
     rng = np.random.default_rng(seed)
     theta = rng.dirichlet([0.4] * 3, size=n_items)
-    votes = np.array([rng.choice(list("xyz"), n_labels, p=one) for one in theta])
+    votes = np.array([rng.choice(list("xyz"), n_labels, p=share) for share in theta])
     item = np.repeat(np.arange(n_items), n_labels)
     who = np.tile(np.arange(n_labels), n_items)
     ann = dx.annotations({"item": item, "annotator": who, "label": votes.ravel()})

@@ -52,10 +52,10 @@ def written(tmp_path_factory):
 def page(browser, written):
     page = browser.new_page(viewport={"width": 1100, "height": 900})
     page.complaints = []
-    page.on("console", lambda said: page.complaints.append(said.text))
-    page.on("pageerror", lambda said: page.complaints.append(str(said)))
-    page.on("request", lambda asked: page.complaints.append(asked.url)
-            if not asked.url.startswith("file:") else None)  # fmt: skip
+    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("pageerror", lambda message: page.complaints.append(str(message)))
+    page.on("request", lambda request: page.complaints.append(request.url)
+            if not request.url.startswith("file:") else None)  # fmt: skip
     page.goto(written.as_uri())
     yield page
     assert page.complaints == []
@@ -106,7 +106,7 @@ def test_sorting_works_from_the_keyboard_and_within_each_group(page):
     assert table.locator("th[aria-sort]").count() == 1
     for body in table.locator("tbody:visible").all()[:groups]:
         assert body.locator("tr").first.get_attribute("class") == "group"
-        names = [one.inner_text() for one in body.locator("tr:not(.group) th").all()]
+        names = [cell.inner_text() for cell in body.locator("tr:not(.group) th").all()]
         assert len(set(names)) == 4
 
 
@@ -161,12 +161,12 @@ def test_the_slider_changes_words_tables_and_marks(page):
 
 
 def test_marks_say_their_numbers(page):
-    said = page.evaluate(
+    titles = page.evaluate(
         "[...document.querySelectorAll('svg g.tip title')].map(e => e.textContent)"
     )
-    assert any(one.startswith("plain: .") and "at reliability 10" in one for one in said)
-    assert any("certainty ." in one for one in said)
-    assert any(one.startswith("<script>") for one in said)  # as text
+    assert any(title.startswith("plain: .") and "at reliability 10" in title for title in titles)
+    assert any("certainty ." in title for title in titles)
+    assert any(title.startswith("<script>") for title in titles)  # as text
 
 
 @pytest.mark.unit(0, long=4)
@@ -189,7 +189,7 @@ def test_text_stands_out(page, scheme, selector):
 
 def luminance(color):
     """WCAG's relative luminance of what `getComputedStyle` returns."""
-    parts = [float(one) / 255 for one in color.strip("rgba()").split(",")[:3]]
+    parts = [float(part) / 255 for part in color.strip("rgba()").split(",")[:3]]
     linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 

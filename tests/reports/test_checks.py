@@ -38,15 +38,15 @@ def chains(two):
     return build
 
 
-def said(topics):
-    return [spoken(*one) for one in topics]
+def texts_of(topics):
+    return [spoken(*topic) for topic in topics]
 
 
 @pytest.mark.usefixtures("three_are_enough")
 def test_all_is_well(chains):
     result = chains(0, 0)
     assert checks.troubles(result) == checks.cautions(result) == []
-    out = " ".join(said(checks.diagnosis(result)))
+    out = " ".join(texts_of(checks.diagnosis(result)))
     assert (
         "Items at reliability 1: the plausibilities have at least 400 effective draws, 900" in out
     )
@@ -57,7 +57,7 @@ def test_all_is_well(chains):
 @pytest.mark.usefixtures("no_pictures")
 def test_poor_at_the_reference_is_trouble(chains, page):
     result = chains(2, 3)
-    words = said(checks.troubles(result))
+    words = texts_of(checks.troubles(result))
     assert len(words) == 1
     assert words[0].startswith(
         "The chains of dirichlet are too short for 2 of 3 items at reliability 1 and 3 at 2: the "
@@ -72,7 +72,7 @@ def test_poor_at_the_reference_is_trouble(chains, page):
 def test_poor_elsewhere_is_a_caution(chains):
     result = chains(0, 1)
     assert checks.troubles(result) == []
-    assert "for 1 of 3 items at reliability 2" in said(checks.cautions(result))[0]
+    assert "for 1 of 3 items at reliability 2" in texts_of(checks.cautions(result))[0]
 
 
 @pytest.mark.usefixtures("three_are_enough")
@@ -80,7 +80,7 @@ def test_poor_elsewhere_is_a_caution(chains):
 def test_the_terminal_prints_every_warning_of_the_page(chains, poor):
     result = chains(*poor)
     result.attrs["prior_weight"] = 0.7
-    warnings = said(checks.troubles(result) + checks.cautions(result))
+    warnings = texts_of(checks.troubles(result) + checks.cautions(result))
     assert len(warnings) == 2
     printed = " ".join(part for part in results(result) if isinstance(part, str))
     for warning in warnings:
@@ -135,7 +135,7 @@ def with_more(result, **more):
 
 def test_chains_of_a_learned_prior_are_not_of_items(chains):
     result = chains(2, 2, prior=True)
-    (words,) = said(checks.troubles(result))
+    (words,) = texts_of(checks.troubles(result))
     assert words == (
         "The chains of dirichlet are too short for 2 parameters of its learned prior: the smallest "
         "effective sample size is 400 (the worst parameter is i), and r-hat is up to 1.01. Do not "
@@ -144,11 +144,11 @@ def test_chains_of_a_learned_prior_are_not_of_items(chains):
     assert doubts.of_metrics(result).startswith("chains of the learned prior too short: 400")
     assert checks.convergence_tables(result) == []
     assert "r-hat is at most 1.01 (limit 1.05): the chains are too short for 2" in (
-        " ".join(said(checks.diagnosis(result)))
+        " ".join(texts_of(checks.diagnosis(result)))
     )
     result["convergence"] = with_more(result, ess_tail_min=40.0)
-    assert "size is 40 (" in said(checks.troubles(result))[0]
-    out = " ".join(said(checks.diagnosis(chains(0, 0, prior=True))))
+    assert "size is 40 (" in texts_of(checks.troubles(result))[0]
+    out = " ".join(texts_of(checks.diagnosis(chains(0, 0, prior=True))))
     assert "The parameters of the learned prior have at least 400 effective draws" in out
     assert "of 3 items" not in out
     assert "too short" not in out
@@ -159,25 +159,25 @@ def test_a_learned_prior_beside_items_is_judged_too(chains):
     result["convergence"] = with_more(
         result, prior_n_items_poor=3, prior_ess_bulk_min=38.0, prior_ess_bulk_min_item="c"
     )
-    (words,) = said(checks.troubles(result))
+    (words,) = texts_of(checks.troubles(result))
     assert "too short for 3 parameters of its learned prior" in words
     assert "is 38 (the worst parameter is c). Do not rely on numbers of dirichlet" in words
     assert doubts.of_metrics(result) == "chains of the learned prior too short: 38 effective draws"
-    assert "0 of 3 items have too few" in " ".join(said(checks.diagnosis(result)))
+    assert "0 of 3 items have too few" in " ".join(texts_of(checks.diagnosis(result)))
 
 
 def test_without_the_attribute_chains_are_of_items(chains):
     result = chains(2, 3)
     del result.attrs["markov_chains"]
-    assert "2 of 3 items" in said(checks.troubles(result))[0]
+    assert "2 of 3 items" in texts_of(checks.troubles(result))[0]
 
 
 @pytest.mark.usefixtures("three_are_enough")
 def test_one_chain_has_no_r_hat(chains):
     result = chains(0, 1)
     result["convergence"] = result["convergence"].to_dataset().drop_vars("r_hat_max")
-    assert "r-hat" not in said(checks.cautions(result))[0]
-    assert "r-hat is at most" not in said(checks.diagnosis(result))[0]
+    assert "r-hat" not in texts_of(checks.cautions(result))[0]
+    assert "r-hat is at most" not in texts_of(checks.diagnosis(result))[0]
 
 
 def test_trouble_of_the_companion_is_named(two):
@@ -185,7 +185,7 @@ def test_trouble_of_the_companion_is_named(two):
     draws = result["companion/metrics"].to_dataset()
     draws["top_1_accuracy"][0, 0, 0, 0, 0] = float("nan")
     result["companion/metrics"] = draws
-    assert said(checks.troubles(result))[0].startswith("Under inverse_rank: 1 value of")
+    assert texts_of(checks.troubles(result))[0].startswith("Under inverse_rank: 1 value of")
 
 
 @pytest.mark.long
@@ -194,7 +194,7 @@ def test_labels_nobody_named_can_outweigh_the_others(rankings):
     sparse = dx.evaluate(rankings[0], **options)
     assert checks.cautions(sparse) == []
     flat = dx.evaluate(rankings[0], concentration=20.0, **options)
-    assert "Labels that no annotator gave have" in said(checks.cautions(flat))[0]
+    assert "Labels that no annotator gave have" in texts_of(checks.cautions(flat))[0]
 
 
 def test_certain_labels_that_no_annotator_gave_are_named(evaluate):
@@ -214,7 +214,7 @@ def test_certain_labels_that_no_annotator_gave_are_named(evaluate):
     tree["posterior"], tree["certainty"] = posterior, certainty
     (facts,) = [facts for topic, facts in checks.cautions(tree) if topic == "never_given"]
     assert facts["names"] == repr(data["item"].to_numpy()[place].item())
-    text = " ".join(said([("never_given", facts)]))
+    text = " ".join(texts_of([("never_given", facts)]))
     assert text.startswith(f"On 1 item ({facts['names']}) the leading label is certain, although")
 
 

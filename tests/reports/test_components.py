@@ -38,7 +38,7 @@ def with_components(evaluation, fit, n_labels=4.0, reference=None, **attrs):
     return tree
 
 
-def one(family="gaussian", item=2.0, annotator=1.0, **more):
+def single_pool(family="gaussian", item=2.0, annotator=1.0, **more):
     noise = np.linspace(-0.01, 0.01, 100)[None, :]
     more |= {"sigma": 1.0} if family == "gaussian" else {}
     return fit_of(
@@ -66,34 +66,34 @@ def warnings(tree):
 
 def test_the_words_are_the_numbers(evaluation):
     # Variances 4, 1 and 1: the item has 2/3, and by Spearman-Brown 4 labels (8/3) / 3 = 8/9.
-    text = words(with_components(evaluation, one()))
+    text = words(with_components(evaluation, single_pool()))
     assert "The item explains 67 % [67 to 67] of a label's variance, the annotator 17 %" in text
     assert "The mean of the 4 labels of a typical item has reliability .89 [.89 to .89]" in text
-    single = words(with_components(evaluation, one(), n_labels=1.0))
+    single = words(with_components(evaluation, single_pool(), n_labels=1.0))
     assert "One label of an item has reliability .67" in single
 
 
 def test_labels_that_are_no_numbers_have_two_scales(evaluation):
-    text = words(with_components(evaluation, one("bernoulli")))
+    text = words(with_components(evaluation, single_pool("bernoulli")))
     assert "of a label's latent variance" in text
     assert "On the observed scale, two annotators' labels of an item have the correlation" in text
 
 
 @pytest.mark.usefixtures("no_pictures")
 def test_annotators_who_outweigh_items_are_warned_of(evaluation, page):
-    tree = with_components(evaluation, one(item=1.0, annotator=2.0))
+    tree = with_components(evaluation, single_pool(item=1.0, annotator=2.0))
     result = page(tree)
     assert "The annotators explain more of the variance than the items (probability > .99)" in (
         result.text
     )
     assert "a single label depends more on the annotator than on the item" in result.text
-    assert warnings(with_components(evaluation, one())) == []
+    assert warnings(with_components(evaluation, single_pool())) == []
 
 
 @pytest.mark.parametrize(("chance", "sure"), [(0.76, False), (0.95, False), (0.96, True)])
 def test_the_warning_is_no_surer_than_the_draws(evaluation, chance, sure):
     # Variances 1, 4 and 1: the ICC is 1/6, and by Spearman-Brown that of 4 labels (4/6) / (9/6).
-    tree = with_components(evaluation, one(item=1.0, annotator=2.0))
+    tree = with_components(evaluation, single_pool(item=1.0, annotator=2.0))
     tree["components"]["annotators_outweigh_items"] = xr.DataArray(chance)
     (text,) = warnings(tree)
     if sure:
@@ -107,7 +107,7 @@ def test_the_warning_is_no_surer_than_the_draws(evaluation, chance, sure):
         assert ": a single label depends more on the annotator than on the item;" in text
     assert "; the mean of the 4 labels of a typical item has reliability .44. " in text
     assert text.endswith("averages of more labels are more reliable.")  # the remedy
-    single = with_components(evaluation, one(item=1.0, annotator=2.0), n_labels=1.0)
+    single = with_components(evaluation, single_pool(item=1.0, annotator=2.0), n_labels=1.0)
     assert "the mean of" not in warnings(single)[0]
 
 
@@ -139,10 +139,10 @@ def test_correlations_of_pools_name_their_scale(evaluation):
     assert f"(normalised xCC), {latent} with it (xCC), and {observed} on the observed scale" in text
 
 
-@pytest.mark.parametrize(("people", "said"), [
+@pytest.mark.parametrize(("people", "expected"), [
     (range(6), None), ([0, 1, 2, 0, 1, 3], "2 annotators are in several pools"),
 ])  # fmt: skip
-def test_annotators_in_several_pools_are_warned_of(evaluation, people, said):
+def test_annotators_in_several_pools_are_warned_of(evaluation, people, expected):
     tree = with_components(evaluation, pools(), reference="crowd")
     tree["annotations"] = xr.Dataset(
         {"annotator_code": ("annotation", list(people)),
@@ -150,21 +150,23 @@ def test_annotators_in_several_pools_are_warned_of(evaluation, people, said):
          "item_code": ("annotation", [0, 0, 1, 0, 0, 1])},
         {"pool": ["a", "b"], "item": [0, 1]},
     )  # fmt: skip
-    result = [spoken(*one) for one in checks.cautions(tree) if one[0] == "in_several_pools"]
-    assert [text[: len(said or "")] for text in result] == ([said] if said else [])
+    result = [spoken(*topic) for topic in checks.cautions(tree) if topic[0] == "in_several_pools"]
+    assert [text[: len(expected or "")] for text in result] == ([expected] if expected else [])
 
 
 @pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_poor_chains_are_no_small_print(evaluation, page):
-    poor = with_components(evaluation, one(), n_items_poor=1, ess_bulk_min=30.0, r_hat_max=1.2)
+    poor = with_components(
+        evaluation, single_pool(), n_items_poor=1, ess_bulk_min=30.0, r_hat_max=1.2
+    )
     result = page(poor)
     assert "Do not rely on these numbers" in result.text
     assert "effective sample size is 30, and r-hat is up to 1.20" in result.text
-    wrong = with_components(evaluation, one())
+    wrong = with_components(evaluation, single_pool())
     wrong["components"].attrs["finite"] = 0
     assert "Draws of ICCs and xCCs are not finite." in [
-        spoken(*one) for one in checks.troubles(wrong)
+        spoken(*topic) for topic in checks.troubles(wrong)
     ]
 
 
@@ -202,7 +204,7 @@ def test_an_icc_far_from_alpha_is_pointed_out():
     sure = np.repeat(rng.integers(0, 2, (60, 1)), 6, axis=1)
     ann = dx.from_matrix(np.where(sure, "yes", "no").astype(object))
     result = dx.evaluate(ann, draws=50, random_seed=1, progressbar=False, components=None)
-    tree = with_components(result, one("bernoulli", item=1.0))
+    tree = with_components(result, single_pool("bernoulli", item=1.0))
     assert "for agreement, rely on alpha" in words(tree)
 
 

@@ -200,15 +200,15 @@ def test_order_of_dims_does_not_matter():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "found"),
+    ("wrong", "words"),
     [
         (3, "found int"),
         (xr.DataArray([1.0], dims="item", name="x"), "found 'x'"),
         (xr.Dataset(), "found no variables"),
     ],
 )
-def test_what_is_no_draws_is_refused(wrong, found):
-    with pytest.raises(dx.ArgumentError, match=found):
+def test_what_is_no_draws_is_refused(wrong, words):
+    with pytest.raises(dx.ArgumentError, match=words):
         dx.describe(wrong)
 
 
@@ -262,13 +262,13 @@ def test_small_numbers_are_seen():
 
 
 @pytest.mark.parametrize(
-    ("values", "found"),
+    ("values", "words"),
     [("a", "<U1"), (np.datetime64("2020-01-01", "s"), "datetime64"), (1j, "complex128")],
 )
-def test_draws_that_are_no_numbers_are_refused(values, found):
+def test_draws_that_are_no_numbers_are_refused(values, words):
     draws = xr.DataArray(np.full((2, 9), values), dims=("chain", "draw"), name="truth")
     with pytest.raises(
-        dx.ArgumentError, match=f"variable 'truth': expected numbers; found {found}"
+        dx.ArgumentError, match=f"variable 'truth': expected numbers; found {words}"
     ):
         dx.describe(draws)
 

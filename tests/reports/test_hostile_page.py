@@ -179,7 +179,7 @@ def test_a_parser_sees_names_as_text_only(written, parse):
 def test_ids_are_ours_and_whole(written, parse):
     parsed = parse(written.read_text(encoding="utf-8"))
     assert len(parsed.ids) == len(set(parsed.ids))
-    assert all(re.fullmatch(r"[\w.-]+", one) for one in parsed.ids)
+    assert all(re.fullmatch(r"[\w.-]+", name) for name in parsed.ids)
 
 
 @pytest.mark.long

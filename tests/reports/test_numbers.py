@@ -79,7 +79,7 @@ def test_the_items_are_those_with_the_widest_intervals(evaluation, tmp_path):
     order = (low - high).argsort().to_numpy()
     step = plain(re.search(r"<strong>Look at the least.*?</li>", page, re.S)[0])
     wanted = [f"{item} ({interval(mean.sel(item=item))})" for item in order[:10]]
-    assert all(one in step for one in wanted)
+    assert all(text in step for text in wanted)
     card = plain(re.search(r'<article id="item-1".*?</article>', page, re.S)[0])
     assert interval(mean.sel(item=order[0])) in card
     value = evaluation["predictions"]["value"].sel(item=order[0], system="near").item()

@@ -67,7 +67,7 @@ def metrics(tree):
     for name, draws in tree["metrics"].data_vars.items():
         naive = tree["statistics"][f"naive_{name}"]
         for at in range(draws.sizes["reliability"]):
-            these, new = (draws.isel(reliability=at).sel(scope=one) for one in (THESE, NEW))
+            these, new = (draws.isel(reliability=at).sel(scope=scope) for scope in (THESE, NEW))
             result.append((at, [
                 [s, mean(these.sel(system=s)), ends(these.sel(system=s)), ends(new.sel(system=s)),
                  best(new, s), float(naive.sel(system=s)), *(known(tree, name, d, s)
@@ -88,7 +88,7 @@ def known(tree, metric, draws, system):
 
 def verdict(tree):
     draws = tree["metrics"]["top_1_accuracy"].sel(reliability=reference(tree))
-    these, new = (draws.sel(scope=one) for one in (THESE, NEW))
+    these, new = (draws.sel(scope=scope) for scope in (THESE, NEW))
     answers = tree["answers"]
     more = answers["annotator_agreement"] - answers["human_agreement"]
     truth = tree["truth"]["top_1_accuracy"].sel(scope=THESE)
@@ -111,9 +111,9 @@ def better(tree):
     at = draws.sel(reliability=reference(tree))
     names = sorted(at["system"].to_numpy(), key=lambda s: -best(at, s))
     return [
-        (place, [[a, *("" if a == b else chance(one.sel(system=a) > one.sel(system=b))
+        (place, [[a, *("" if a == b else chance(part.sel(system=a) > part.sel(system=b))
                        for b in names)] for a in names])
-        for place, one in enumerate(draws.transpose("reliability", ...))
+        for place, part in enumerate(draws.transpose("reliability", ...))
     ]  # fmt: skip
 
 
@@ -165,7 +165,7 @@ def shares(tree):
     for pool in everything.POOLS:
         each = [latent["icc"], latent["annotator_icc"], data["residual_share"], seen["icc"],
                 seen["annotator_icc"], data["mean_reliability"]]  # fmt: skip
-        body = [[ANY, mean(d), ends(d)] for d in (one.sel(pool=pool) for one in each)]
+        body = [[ANY, mean(d), ends(d)] for d in (part.sel(pool=pool) for part in each)]
         body.append([ANY, float(data["annotators_outweigh_items"].sel(pool=pool)), ""])
         alpha = pools["krippendorff_alpha"].sel(pool=pool)
         observed = pools["observed_krippendorff_alpha"].sel(pool=pool)
@@ -197,7 +197,7 @@ def differences(tree):
 
 def accuracy(tree):
     data = tree["accuracy"].to_dataset()
-    these, new = (data["estimated_accuracy"].sel(scope=one) for one in (THESE, NEW))
+    these, new = (data["estimated_accuracy"].sel(scope=scope) for scope in (THESE, NEW))
     panel = tree["metrics"]["top_1_accuracy"].sel(reliability=reference(tree), scope=NEW)
     return [(None, [
         [s, mean(new.sel(system=s)), ends(new.sel(system=s)), mean(these.sel(system=s)),
@@ -236,7 +236,7 @@ def certainty_of_categories(tree):
     for side in (tree, tree["companion"]):
         each = [side[group]["annotation_certainty"] for group in ("categories", "certainty")]
         rows.append((None, [
-            [at, *(number for one in each for here in [one.sel(reliability=at)]
+            [at, *(number for part in each for here in [part.sel(reliability=at)]
                    for number in (mean(here), chance(here < 0.9)))]
             for at in each[0]["reliability"].to_numpy().tolist()
         ]))  # fmt: skip
@@ -248,7 +248,7 @@ def accuracy_of_categories(tree):
     for side in (tree, tree["companion"]):
         data = side["categories"].to_dataset()
         draws = data["top_1_accuracy"].sel(reliability=reference(side))
-        these, new = (draws.sel(scope=one) for one in (THESE, NEW))
+        these, new = (draws.sel(scope=scope) for scope in (THESE, NEW))
         rows.append((None, [
             [s, mean(these.sel(system=s)), ends(these.sel(system=s)), ends(new.sel(system=s)),
              float(data["naive_top_1_accuracy"].sel(system=s))] for s in by(these.mean(SAMPLE))
@@ -267,9 +267,9 @@ def items(tree):
 
 
 def certainty(tree):
-    return [(None, [[float(one["reliability"]), mean(one), *(chance(one < step) for step in
+    return [(None, [[float(row["reliability"]), mean(row), *(chance(row < step) for step in
                                                              (0.99, 0.9, 0.75, 0.5))]
-                    for one in tree["certainty"]["annotation_certainty"]])]  # fmt: skip
+                    for row in tree["certainty"]["annotation_certainty"]])]  # fmt: skip
 
 
 TABLES = {
@@ -295,13 +295,13 @@ def agrees(cell, expected):
         return False
     if cell[0] in "<>":
         return numbers[0] < 0.01 if cell[0] == "<" else numbers[0] > 0.99
-    said = re.findall(r"∞|[-−]?(?:\d[\d,]*)?\.?\d+", cell)  # noqa: RUF001 (a minus)
-    values = [float(one.replace("∞", "inf").replace("−", "-").replace(",", ""))  # noqa: RUF001
-              for one in said]  # fmt: skip
-    steps = [10.0 ** -len(one.partition(".")[2]) for one in said]
-    return len(said) == len(numbers) and all(
-        one == number or abs(one - number) <= 0.5000001 * step
-        for one, number, step in zip(values, numbers, steps, strict=True)
+    words = re.findall(r"∞|[-−]?(?:\d[\d,]*)?\.?\d+", cell)  # noqa: RUF001 (a minus)
+    values = [float(x.replace("∞", "inf").replace("−", "-").replace(",", ""))  # noqa: RUF001
+              for x in words]  # fmt: skip
+    steps = [10.0 ** -len(x.partition(".")[2]) for x in words]
+    return len(words) == len(numbers) and all(
+        x == number or abs(x - number) <= 0.5000001 * step
+        for x, number, step in zip(values, numbers, steps, strict=True)
     )
 
 
@@ -385,7 +385,7 @@ FILES = {"summary": None, "statistics": "statistics", "components": "components"
 def test_files_and_json_have_the_rows_of_the_summaries(tmp_path):
     tree = everything.evaluation()
     paths = write_evaluation(tree, tmp_path)
-    said = _plain(of_evaluation(tree, paths))
+    content = _plain(of_evaluation(tree, paths))
     assert {path.name for path in paths if path.suffix == ".csv"} == {
         f"{name}.csv" for name in FILES
     }
@@ -393,7 +393,7 @@ def test_files_and_json_have_the_rows_of_the_summaries(tmp_path):
         table = dx.summary(tree, of)
         text = pd.read_csv(tmp_path / f"{name}.csv", keep_default_na=True)
         assert list(text.columns) == list(table.columns)
-        rows = pd.DataFrame(said["metrics" if of is None else of], columns=table.columns)
+        rows = pd.DataFrame(content["metrics" if of is None else of], columns=table.columns)
         for column in table.columns:
             is_number = pd.api.types.is_numeric_dtype(table[column])
             for other in (text[column], rows[column]):

@@ -152,9 +152,11 @@ def test_tables_are_the_rows(result):
 def test_the_lead_says_how_sure_it_is():
     for gain, words in ((0.8, "tool is better than alone with probability"),
                         (0.0, "It is not settled whether")):  # fmt: skip
-        one = study(gain=gain, n_readers=6, n_cases=90)
+        simulated = study(gain=gain, n_readers=6, n_cases=90)
         result = plain(
-            readers_page._sentences("headline", readers_page.headline(one, dx.summary(one)))
+            readers_page._sentences(
+                "headline", readers_page.headline(simulated, dx.summary(simulated))
+            )
         )
         assert result.startswith(words)
 
@@ -190,8 +192,10 @@ def test_boxes_are_careful_where_the_study_warns(page):
 @pytest.mark.usefixtures("no_pictures")
 def test_readers_of_these_cases_only(page):
     table, _ = scores(modalities=("all",))
-    one = dx.reader_study(table, "ill", new_readers=False, new_cases=False, draws=50, random_seed=1)
-    text = re.sub(r"\s+", " ", page(one).text)
+    fixed = dx.reader_study(
+        table, "ill", new_readers=False, new_cases=False, draws=50, random_seed=1
+    )
+    text = re.sub(r"\s+", " ", page(fixed).text)
     assert "The average area under the ROC curve of readers is" in text
     assert "these readers and these cases" in text
     assert "analyse this one for new readers and new cases." in text
@@ -213,8 +217,8 @@ def test_three_modalities_and_partial_areas_have_a_page(page):
 def test_a_study_from_a_file_has_the_same_page(result, tmp_path):
     result.to_netcdf(tmp_path / "study.nc")
     pages = []
-    for name, one in (("now", result), ("then", xr.open_dataset(tmp_path / "study.nc"))):
-        pages.append(dx.report(one, tmp_path / f"{name}.html").read_text(encoding="utf-8"))
+    for name, source in (("now", result), ("then", xr.open_dataset(tmp_path / "study.nc"))):
+        pages.append(dx.report(source, tmp_path / f"{name}.html").read_text(encoding="utf-8"))
     assert pages[0] == pages[1]
 
 
@@ -228,7 +232,7 @@ def test_a_study_from_a_file_has_the_same_page(result, tmp_path):
     ],
 )
 def test_parts_of_a_study_are_refused(result, part, tmp_path):
-    for call in (dx.summary, lambda one: dx.report(one, tmp_path / "x.html")):
+    for call in (dx.summary, lambda data: dx.report(data, tmp_path / "x.html")):
         with pytest.raises(ArgumentError, match="expected a whole reader study"):
             call(part(result))
 

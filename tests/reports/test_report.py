@@ -64,7 +64,7 @@ def test_never_overwrites_unless_told(evaluate, tmp_path):
     assert path.read_text() == "mine"
     assert dx.report(evaluate(), path, overwrite=True) == path
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
 @pytest.mark.long

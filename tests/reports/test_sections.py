@@ -126,7 +126,7 @@ def test_the_section_on_accuracy_is_as_the_model(plain, page):
 @pytest.mark.usefixtures("no_pictures")
 def test_short_chains_of_accuracies_are_trouble(plain, page):
     tree = with_accuracy(plain, n_items_poor=1, ess_bulk_min=30.0, r_hat_max=1.2)
-    (text,) = [spoken(*one) for one in checks.troubles(tree) if one[0] == "short_chains"]
+    (text,) = [spoken(*topic) for topic in checks.troubles(tree) if topic[0] == "short_chains"]
     assert "effective sample size is 30 (annotator ann), and r-hat is up to 1.20" in text
     assert "Do not rely on these numbers" in page(tree).text
     good = with_accuracy(plain)

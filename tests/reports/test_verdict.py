@@ -32,7 +32,7 @@ def lead_of(evaluation):
     return verdict.lead(evaluation, evidence.numbers(evaluation))
 
 
-def said(evaluation):
+def headline_of(evaluation):
     return spoken("headline", verdict.headline(evaluation, lead_of(evaluation)))
 
 
@@ -81,7 +81,7 @@ def test_the_verdict_is_as_sure_as_the_draws(dictated, ahead, words):
     still = np.full(1000, 0.7)
     first = np.where(np.arange(1000) < 1000 * ahead, 0.82, 0.69)
     tree = with_draws(dictated({"a": [0.8], "b": [0.7]}), first, still)
-    text = said(tree)
+    text = headline_of(tree)
     assert text.startswith(words)
     who = "a" if ahead == 0.6 else "it"
     assert f"on new items {who} is better with probability {probability(ahead)}." in text
@@ -96,23 +96,25 @@ def test_the_verdict_is_as_sure_as_the_draws(dictated, ahead, words):
 def test_of_several_close_systems_no_two_are_named(dictated):
     """The best of the first two would be the best of all with a probability of .6 only."""
     close = dictated({name: [0.7 + k / 1000] for k, name in enumerate("abcd")}, spread=0.02)
-    result, text = lead_of(close), said(close)
+    result, text = lead_of(close), headline_of(close)
     best = dx.compare(result.draws.sel(scope=SCOPES[1]).rename("x"))["probability_best"]
     first, second = (float(best.sel(system=name)) for name in result.systems[:2])
     assert first + second < 0.95
     assert text.startswith("It is not settled which of 4 systems is the best. d agrees with")
     assert f"on new items d is the best with probability {probability(first)}." in text
     apart = dictated({"a": [0.8], "b": [0.79], "c": [0.6]}, spread=0.02)
-    assert said(apart).startswith("The best of 3 systems is a or b, but it is not settled which")
+    assert headline_of(apart).startswith(
+        "The best of 3 systems is a or b, but it is not settled which"
+    )
 
 
 @pytest.mark.usefixtures("three_are_enough")
 def test_a_single_system_and_systems_that_are_the_same(dictated):
-    assert said(dictated({"a": [0.8]}, names=["a"])).startswith(
+    assert headline_of(dictated({"a": [0.8]}, names=["a"])).startswith(
         "a agrees with the panel on .800 of"
     )
     still = np.full(100, 0.7)
-    text = said(with_draws(dictated({"a": [0.8], "b": [0.7]}), still, still))
+    text = headline_of(with_draws(dictated({"a": [0.8], "b": [0.7]}), still, still))
     assert text.startswith("a and b do equally well: each agrees with the panel on .70")
 
 
@@ -121,7 +123,9 @@ def test_smaller_is_better_where_it_is(dictated):
     tree = dictated({"a": [0.8], "b": [0.6]}, metric="expected_loss")
     tree["metrics"]["expected_loss"].attrs["better"] = "lower"
     tree["comparison"] = runs.comparison(tree["metrics"].to_dataset())
-    assert said(tree).startswith("b is the better of 2 systems: it has an expected loss of .600")
+    assert headline_of(tree).startswith(
+        "b is the better of 2 systems: it has an expected loss of .600"
+    )
     assert trust.more_items(lead_of(tree)) == 1.0  # it is settled
 
 
@@ -162,11 +166,11 @@ def test_accuracy_leads_where_the_truth_is_asked_for():
     assert result.name == "accuracy"
     draws = tree["accuracy"]["estimated_accuracy"].sel(scope=SCOPES[0])
     best = draws.mean(("chain", "draw"))
-    assert said(tree).startswith(f"{result.systems[0]} is ")
+    assert headline_of(tree).startswith(f"{result.systems[0]} is ")
     assert result.systems[0] == best["system"][int(np.argmax(best.data))].item()
     assert (
         f"gives the one true label for an estimated {share(float(best.max()), result.digits)}"
-        in said(tree)
+        in headline_of(tree)
     )
     table = verdict.table(tree, result)
     assert table.title == "Accuracy: how often the one true label is given"
@@ -176,22 +180,22 @@ def test_accuracy_leads_where_the_truth_is_asked_for():
 @pytest.mark.long
 def test_labels_of_rankings_are_compared_at_the_same_depth():
     """A system that lists more labels is not farther from those who list one: they agree."""
-    one = {"item": [1, 1, 2, 2, 3, 3], "annotator": list("ababab"), "label": list("xxyyxy")}
+    statements = {"item": [1, 1, 2, 2, 3, 3], "annotator": list("ababab"), "label": list("xxyyxy")}
     rank = {"rank": [1] * 6}
-    ann = dx.annotations({**one, **rank}, rank="rank", kind="ranking", labels=list("xyz"))
+    ann = dx.annotations({**statements, **rank}, rank="rank", kind="ranking", labels=list("xyz"))
     lists = {"item": np.repeat([1, 2, 3], 3), "system": ["m"] * 9, "label": list("xyzyxzxyz"),
              "rank": [1, 2, 3] * 3}  # fmt: skip
     pred = dx.predictions(lists, rank="rank")
     short = dx.predictions({"item": [1, 2, 3], "system": ["m"] * 3, "label": list("xyx")})
     ratios = [
-        dx.evaluate(ann, one, draws=20, random_seed=1, progressbar=False)["discrepancy"]
-        for one in (pred, short)
+        dx.evaluate(ann, system, draws=20, random_seed=1, progressbar=False)["discrepancy"]
+        for system in (pred, short)
     ]
     assert ratios[0].attrs["depth"] == 1
     first, second = (ratio["discrepancy_ratio"].to_numpy() for ratio in ratios)
     np.testing.assert_allclose(first, second)
-    whole = [float(dx.discrepancy_ratio(ann, one, "ranking")["discrepancy_ratio"][0])
-             for one in (pred, short)]  # fmt: skip
+    whole = [float(dx.discrepancy_ratio(ann, system, "ranking")["discrepancy_ratio"][0])
+             for system in (pred, short)]  # fmt: skip
     assert whole[0] == whole[1]  # annotators list one label, and lists are cut there
 
 
@@ -232,10 +236,10 @@ def test_from_a_few_items_nothing_is_extrapolated(dictated):
     assert not next_steps.steps(tree, lead_of(tree), [])["more"]
     sure = with_draws(tree, still + 0.1, still)
     assert boxes(sure)[-1].word == "Careful"
-    assert said(sure).startswith("a is probably the better of 2 systems")
+    assert headline_of(sure).startswith("a is probably the better of 2 systems")
     same = with_draws(tree, still, still)
     assert boxes(same)[-1].word == "Careful"
-    assert said(same).startswith("It is not settled whether a or b is better.")
+    assert headline_of(same).startswith("It is not settled whether a or b is better.")
     facts = verdict.headline(sure, lead_of(sure))
     assert facts["beside"] in ("", "open")
 
@@ -252,7 +256,7 @@ def test_systems_that_are_the_same_are_best_only_if_no_other_is(dictated):
     third["comparison"] = runs.comparison(draws)
     assert lead_of(third).equal == []
     assert boxes(third)[-1].word == "Careful"
-    assert "do equally well" not in said(third)
+    assert "do equally well" not in headline_of(third)
 
 
 @pytest.mark.usefixtures("three_are_enough")
@@ -329,8 +333,8 @@ def test_scores_are_on_one_side_of_the_threshold():
     actual = lead_of(result)
     value = share(float(actual.numbers["mean"].sel(scope=SCOPES[0])[0]), actual.digits)
     start = f"m agrees with the panel on the side of the threshold for {value} of the items"
-    assert said(result).startswith(start)
-    assert "times the distance between two annotators, on new items." in said(result)
+    assert headline_of(result).startswith(start)
+    assert "times the distance between two annotators, on new items." in headline_of(result)
     table = verdict.table(result, actual)
     assert table.title.endswith("on the side of the threshold")
     assert "Discrepancy ratio, 89\N{NO-BREAK SPACE}%" in table.head
@@ -401,7 +405,7 @@ def test_another_first_by_agreement_with_the_panel_is_named():
     tree["accuracy"].attrs |= {"ess_bulk_min": 400.0, "ess_tail_min": 400.0, "r_hat_max": 1.0}
     facts = verdict.headline(tree, lead_of(tree))
     assert facts["other"] == {"name": names[-1], "shares": [".99", ".50"]}
-    assert f"annotators would give), {names[-1]} is first (.99 against .50)." in said(tree)
+    assert f"annotators would give), {names[-1]} is first (.99 against .50)." in headline_of(tree)
 
 
 @pytest.mark.usefixtures("no_pictures")

@@ -93,15 +93,15 @@ def test_numbers_are_those_of_the_draws(result):
     names = [str(row[0]) for row in votes.better_table(result).bodies[0].rows]
     for row, first in zip(votes.better_table(result).bodies[0].rows, names, strict=True):
         for cell, second in zip(row[1:], names, strict=True):
-            one, two = (board["strength"].sel(system=name) for name in (first, second))
-            assert cell == "" if first == second else cell == float((one > two).mean())
+            a, b = (board["strength"].sel(system=name) for name in (first, second))
+            assert cell == "" if first == second else cell == float((a > b).mean())
     heard, systems = result["predictions"], result["predictions"]["system"].to_numpy()
     for name, _, alone, by_verdicts in votes.judge_table(result).bodies[0].rows:
         won = {}  # by pair and prompt, of which there may be several verdicts
-        for left, right, said, item in zip(*(heard[part].to_numpy() for part in (
+        for left, right, outcome, item in zip(*(heard[part].to_numpy() for part in (
             "left_code", "right_code", "outcome", "item_code")), strict=True):  # fmt: skip
             if name in (systems[left], systems[right]):
-                each = 1 - 0.5 * said if systems[left] == name else 0.5 * said
+                each = 1 - 0.5 * outcome if systems[left] == name else 0.5 * outcome
                 won.setdefault((min(left, right), max(left, right), item), []).append(each)
         assert by_verdicts == share(float(np.mean([np.mean(some) for some in won.values()])))
         before = result["votes_alone"]["win_rate"].sel(system=name).to_numpy().ravel()
@@ -121,8 +121,8 @@ def with_group(result, name, data):
 def test_boxes_warn(result):
     assert states(result) == ["fine", "fine", "fine", "fine"]
     ann, check = (result[name].to_dataset() for name in ("annotations", "vote_check"))
-    one = ann.assign(annotator_code=ann["annotator_code"] * 0)
-    box = votes_page.boxes(with_group(result, "annotations", one))[2]
+    single = ann.assign(annotator_code=ann["annotator_code"] * 0)
+    box = votes_page.boxes(with_group(result, "annotations", single))[2]
     assert (box.state, "voter v0, gave 1.00 of the votes" in box.reason) == ("careful", True)
     nameless = ann.drop_vars(["annotator", "annotator_code"])
     assert "do not name voters" in votes_page.boxes(with_group(result, "annotations", nameless))[

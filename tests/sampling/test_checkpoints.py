@@ -83,16 +83,16 @@ def test_a_store_of_another_version_is_refused(begun, monkeypatch):
 
 
 def test_without_a_seed_that_of_the_store_is_taken(tmp_path):
-    one = checkpoint(tmp_path / "fit.zarr", random_seed=None)
-    one.begin("x")
-    two = checkpoint(tmp_path / "fit.zarr", random_seed=None)
-    assert two.random_seed == one.random_seed
-    assert checkpoint(tmp_path / "other.zarr", random_seed=None).random_seed != one.random_seed
+    first = checkpoint(tmp_path / "fit.zarr", random_seed=None)
+    first.begin("x")
+    second = checkpoint(tmp_path / "fit.zarr", random_seed=None)
+    assert second.random_seed == first.random_seed
+    assert checkpoint(tmp_path / "other.zarr", random_seed=None).random_seed != first.random_seed
 
 
 def test_seeds_of_several_numbers_are_kept(tmp_path):
-    one = checkpoint(tmp_path / "fit.zarr", random_seed=(1, 2**40))
-    one.begin("x")
+    first = checkpoint(tmp_path / "fit.zarr", random_seed=(1, 2**40))
+    first.begin("x")
     checkpoint(tmp_path / "fit.zarr", random_seed=[1, 2**40]).begin("x")
 
 
@@ -112,15 +112,15 @@ def test_what_cannot_be_a_checkpoint_is_refused(tmp_path, monkeypatch, path, cha
         checkpoint(path, **changes)
 
 
-@pytest.mark.parametrize("what", ["file", "folder", "store", "link to nothing"])
-def test_a_path_taken_by_something_else_is_refused_and_left_alone(tmp_path, what):
+@pytest.mark.parametrize("obstacle", ["file", "folder", "store", "link to nothing"])
+def test_a_path_taken_by_something_else_is_refused_and_left_alone(tmp_path, obstacle):
     path = tmp_path / "fit.zarr"
     make = {
         "file": lambda: path.write_text("mine"), "folder": path.mkdir,
         "store": lambda: zarr.create_group(path, attributes={"mine": 1}),
         "link to nothing": lambda: path.symlink_to(tmp_path / "nothing"),
     }  # fmt: skip
-    make[what]()
+    make[obstacle]()
     before = sorted(tmp_path.rglob("*"))
     for seed in (1, None):
         with pytest.raises(dx.ArgumentError, match="which is not a checkpoint"):
@@ -168,12 +168,12 @@ def test_a_full_disk_is_said_once_and_ends_nothing(begun, monkeypatch):
         assert not begun.save("2", ARRAYS)  # no second warning: it would be an error here
     assert begun.parts() == ["1"]
     # What was half written is not left on a disk that is full already.
-    assert [one.name for one in begun.path.iterdir() if one.name.startswith(".")] == []
+    assert [file.name for file in begun.path.iterdir() if file.name.startswith(".")] == []
     assert begun.save("2", ARRAYS)
     again = checkpoint(begun.path)
     (begun.path / ".part-9").mkdir()  # by a process that was killed
     again.begin("fingerprint")
-    assert [one.name for one in begun.path.iterdir() if one.name.startswith(".")] == []
+    assert [file.name for file in begun.path.iterdir() if file.name.startswith(".")] == []
     assert again.parts() == ["1", "2"]
 
 

@@ -158,9 +158,9 @@ def test_thin_tails_are_seen_where_the_middle_looks_fine():
     result = ess(of_one(draws), method="bulk"), ess(of_one(draws), method="tail")
     assert result[1] < 100
     with pytest.warns(dx.ConvergenceWarning, match="in the tails|effective draws"):
-        said = diagnosed(of_one(draws))
-    assert said["ess_tail_min"] == pytest.approx(float(result[1]))
-    assert said["n_items_poor"] == 1
+        diagnostics = diagnosed(of_one(draws))
+    assert diagnostics["ess_tail_min"] == pytest.approx(float(result[1]))
+    assert diagnostics["n_items_poor"] == 1
 
 
 def test_a_doubt_is_said_in_a_few_words():

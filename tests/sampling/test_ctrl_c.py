@@ -66,18 +66,18 @@ def interrupted(code, *arguments, firsts):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=os.environ | {"PYTHON_CPU_COUNT": "2"},  # unit tests have one thread otherwise
     )  # fmt: skip
-    said = []
+    printed = []
     try:
         for first in firsts:
             for line in child.stdout:
-                said.append(line)
+                printed.append(line)
                 if line == f"under way at {first}\n":
                     break
             child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=120)
     finally:
         child.kill()
-    lines = "".join([*said, out]).splitlines()
+    lines = "".join([*printed, out]).splitlines()
     return child.returncode, [line for line in lines if not line.startswith("under way at ")], err
 
 
@@ -93,12 +93,12 @@ def fits():
 def test_a_fit_returns_what_was_drawn(fits):
     _, out, err = fits
     assert len(out) == 3, err
-    attrs, threads, said = out
-    one, drawn, size = map(int, attrs.split())
-    assert one == 1
+    attrs, threads, words = out
+    is_interrupted, drawn, size = map(int, attrs.split())
+    assert is_interrupted == 1
     assert 100 < drawn == size < 500
     assert threads == "1"
-    assert said == "['The fit was interrupted:']"
+    assert words == "['The fit was interrupted:']"
 
 
 def test_a_fit_in_its_warm_up_raises(fits):
@@ -118,19 +118,22 @@ def commands(tmp_path_factory):
     for out in outs:
         out.mkdir()
         (out / "evaluation.nc").write_text("of yesterday")
-    code, said, err = interrupted(_COMMANDS, str(table), *map(str, outs), firsts=[-100, 500])
-    assert "ended with 130" in said, err
-    end = said.index("ended with 130")
-    one, _, other = err.partition("and the other:\n")
-    return {-100: (130, said[:end], one, outs[0]), 500: (code, said[end + 1 :], other, outs[1])}
+    code, lines, err = interrupted(_COMMANDS, str(table), *map(str, outs), firsts=[-100, 500])
+    assert "ended with 130" in lines, err
+    end = lines.index("ended with 130")
+    first, _, second = err.partition("and the other:\n")
+    return {
+        -100: (130, lines[:end], first, outs[0]),
+        500: (code, lines[end + 1 :], second, outs[1]),
+    }
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("first", [-100, 500])
 def test_an_evaluation_ends_in_one_line_and_leaves_the_old_results(commands, first):
-    code, said, err, out = commands[first]
+    code, lines, err, out = commands[first]
     assert code == 130, err
-    assert said == []
+    assert lines == []
     (line,) = err.strip().splitlines()
     assert line.startswith("Interrupted after ")
     assert line.endswith("No result was left half-written.")

@@ -30,8 +30,8 @@ def test_groups_are_what_grows_from_each_annotator(rows):
     result = islands(item, annotator, 7)
     there = set(annotator.tolist())
     assert {k for k in range(7) if result[k] >= 0} == there
-    for one in there:
-        assert set(np.flatnonzero(result == result[one])) == grown(rows, one)
+    for k in there:
+        assert set(np.flatnonzero(result == result[k])) == grown(rows, k)
     sizes = np.bincount(result[result >= 0])
     assert (np.diff(sizes) <= 0).all()
 
@@ -46,7 +46,7 @@ def test_skills_are_told_that_products_of_two_tell(rows):
         same = [j for j in range(i) if item[i] == item[j]]
         sums += [np.eye(7)[annotator[i]] + np.eye(7)[annotator[j]] for j in same]
     rank = np.linalg.matrix_rank(np.stack(sums))
-    told = [np.linalg.matrix_rank(np.stack([*sums, np.eye(7)[one]])) == rank for one in range(7)]
+    told = [np.linalg.matrix_rank(np.stack([*sums, np.eye(7)[k]])) == rank for k in range(7)]
     assert anchored(item, annotator, 7).tolist() == told
 
 

@@ -94,14 +94,14 @@ def test_who_wants_all_is_not_given_less():
 
 
 @pytest.fixture
-def said(monkeypatch):
+def texts(monkeypatch):
     """What a bar was told to say, update by update; None where its words were left alone."""
     words = []
     update = Progress.update
 
-    def noted(self, task, **what):
-        words.append(what.get("description"))
-        update(self, task, **what)
+    def noted(self, task, **settings):
+        words.append(settings.get("description"))
+        update(self, task, **settings)
 
     monkeypatch.setattr(interruption.Progress, "update", noted)
     return words
@@ -114,7 +114,7 @@ def test_steps_go_by_as_they_are(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_it_says_so_while_something_is_compiled(said):
+def test_it_says_so_while_something_is_compiled(texts):
     @njit
     def inner(x):
         return x + 1
@@ -125,13 +125,13 @@ def test_it_says_so_while_something_is_compiled(said):
 
     for step in tracked(range(2), "Sampling", show=True):
         assert outer(np.float64(step)) == 2 * (step + 1)
-    words = [one for one in said if one is not None]
+    words = [text for text in texts if text is not None]
     assert words[0] == "Sampling (compiling, once on this machine)"
     assert words[-1] == "Sampling"
-    assert said.count("Sampling") == 1  # compiled once: the second step says nothing
+    assert texts.count("Sampling") == 1  # compiled once: the second step says nothing
 
 
-def test_it_names_what_is_compiled_and_about_how_long_it_takes(said):
+def test_it_names_what_is_compiled_and_about_how_long_it_takes(texts):
     def swept(x):
         return x - 1
 
@@ -139,7 +139,7 @@ def test_it_names_what_is_compiled_and_about_how_long_it_takes(said):
     kernel = njit(swept)
     for step in tracked(range(1), "Sampling", show=True):
         assert kernel(np.float64(step)) == -1
-    words = [one for one in said if one is not None]
+    words = [text for text in texts if text is not None]
     assert re.fullmatch(
         r"Sampling \(compiling a latent truth, about \d+ s in all, once on this machine\)", words[0]
     )
@@ -152,12 +152,12 @@ def test_an_interruption_ends_the_bar():
     assert list(tracked(range(2), "Again", show=True)) == [0, 1]  # rich allows one bar at a time
 
 
-def test_threads_compile_too_and_the_bar_ends_with_its_own_words(said):
+def test_threads_compile_too_and_the_bar_ends_with_its_own_words(texts):
     @njit
     def twice(x):
         return 2 * x
 
     assert mapped(twice, [1.0, 2.0, 3.0], "Mapping", show=True) == [2.0, 4.0, 6.0]
-    words = [one for one in said if one is not None]
+    words = [text for text in texts if text is not None]
     assert words[0].startswith("Mapping (compiling")
     assert words[-1] == "Mapping"

@@ -132,7 +132,7 @@ def test_threads_have_initial_points_of_their_own(written):
             actual = list(pool.map(lambda _: written.initial_point(), range(400)))
     finally:
         sys.setswitchinterval(before)
-    assert all({n: v.tolist() for n, v in one.items()} == expected for one in actual)
+    assert all({n: v.tolist() for n, v in point.items()} == expected for point in actual)
 
 
 @pytest.mark.usefixtures("no_compiler")

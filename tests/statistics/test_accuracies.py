@@ -23,9 +23,9 @@ def test_a_fit_is_taken_for_its_accuracies():
     names = {"annotator": ann["annotator"].to_numpy(), "item": ann["item"].to_numpy()}
     both = xr.DataArray(values, dims=(*sample, "annotator", "item"), coords=names)
     by = both.isel(item=0, drop=True)
-    one = by.isel(annotator=0, drop=True)
+    single = by.isel(annotator=0, drop=True)
     for array, called in ((both, "accuracy"), (by, "annotator_accuracy"),
-                          (one, "annotator_accuracy")):  # fmt: skip
+                          (single, "annotator_accuracy")):  # fmt: skip
         expected = dx.weighted_reliability(ann, accuracy=array)
         assert expected.dims == sample
         fit = posterior(**{called: array}, ability=by)

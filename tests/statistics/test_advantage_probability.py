@@ -47,7 +47,7 @@ def test_each_is_its_definition(kind, distance, trials):
     for seed in range(6):
         made = study(seed, kind, n_items=10, n_annotators=2 + seed % 5, n_labels=2 + seed % 4,
                      trials=trials)  # fmt: skip
-        ann, pred, labels = made.annotations(), made.predictions(), made.said()
+        ann, pred, labels = made.annotations(), made.predictions(), made.labels_by_item()
         rng = np.random.default_rng(seed)
         weights = {item: float(rng.random()) for item in labels}
         few, margin, q, name = 2 + seed % 4, (0.0, 0.2, 0.5)[seed % 3], 0.3, distance.__name__
@@ -121,8 +121,8 @@ def test_distances_between_rankings(rankings):
 def test_small_differences_of_large_numbers_are_seen():
     given = [[1e6, 1e6 + 1e-3, 1e6 + 3e-3], [1e6, 1e6, 1e6]] * 2
     ann = dx.from_matrix(given, kind="continuous")
-    said = [1e6 + 1e-3, 1e6] * 2
-    pred = dx.predictions({"item": range(4), "system": ["m"] * 4, "label": said},
+    answers = [1e6 + 1e-3, 1e6] * 2
+    pred = dx.predictions({"item": range(4), "system": ["m"] * 4, "label": answers},
                           kind="continuous")  # fmt: skip
     np.testing.assert_array_equal(dx.advantage_probability(ann, pred), [[1, 1, 1]])
     each = dx.winning_rate(ann, pred, 0.0, min_items=1, per_annotator=True)
@@ -134,7 +134,7 @@ def test_draws_are_the_posterior_of_a_proportion():
     rng = np.random.default_rng(4)
     n, closer = 200, 140
     better = np.arange(n) < closer
-    ann = dx.from_matrix([["a", "b" if one else "a"] for one in better])
+    ann = dx.from_matrix([["a", "b" if is_better else "a"] for is_better in better])
     pred = dx.predictions({"item": range(n), "system": ["m"] * n,
                            "label": np.where(better, "a", "b")})  # fmt: skip
     # Of annotator 1: the system agrees with 0 where 1 does not, and the other way round.
@@ -192,7 +192,7 @@ def test_items_that_only_one_side_has_can_be_dropped():
 
 @pytest.mark.parametrize("name", ["advantage_probability", "winning_rate"])
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "words"),
     [
         ({"distance": "cosine"}, "distance"),
         ({"min_items": 0}, "min_items"),
@@ -200,8 +200,8 @@ def test_items_that_only_one_side_has_can_be_dropped():
         ({"distance": "nominal", "tolerance": 1.0}, "tolerance"),
     ],
 )
-def test_refuses_what_makes_no_sense(votes, name, more, said):
-    with pytest.raises(dx.ArgumentError, match=said):
+def test_refuses_what_makes_no_sense(votes, name, more, words):
+    with pytest.raises(dx.ArgumentError, match=words):
         getattr(dx, name)(*votes, **more)
 
 
@@ -258,8 +258,8 @@ def test_what_the_test_says_besides_is_its_definition():
         made = replace(made, predicted=labels)
         test = dx.alt_test(made.annotations(), made.predictions(), 0.4, q=0.3, min_items=8)
         for system in "st":
-            pairs = compared(made.said(), labels, system, nominal)
-            both = advantages(pairs, dict.fromkeys(made.said(), 1.0))
+            pairs = compared(made.labels_by_item(), labels, system, nominal)
+            both = advantages(pairs, dict.fromkeys(made.labels_by_item(), 1.0))
             p, wins = passed(pairs, 0.4, 8, 0.3)
             tested, of = list(p), test.sel(system=system)
             each = of.sel(annotator=tested)
@@ -306,7 +306,7 @@ def test_annotators_with_few_items_are_named_and_not_tested():
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "words"),
     [
         ({"epsilon": 1.0}, "epsilon"),
         ({"epsilon": "crowd"}, "epsilon"),
@@ -315,8 +315,8 @@ def test_annotators_with_few_items_are_named_and_not_tested():
         ({"epsilon": 0.1, "distance": "cosine"}, "distance"),
     ],
 )
-def test_the_test_refuses_what_makes_no_sense(votes, more, said):
-    with pytest.raises(dx.ArgumentError, match=said):
+def test_the_test_refuses_what_makes_no_sense(votes, more, words):
+    with pytest.raises(dx.ArgumentError, match=words):
         dx.alt_test(*votes, **more)
 
 

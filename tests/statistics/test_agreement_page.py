@@ -106,10 +106,10 @@ def test_paradox_two_where_kappa_depends_on_margins_and_concordance_does_not():
 def test_with_chance_as_labels_are_given_the_order_of_paradox_two_may_be_either():
     # Theorem 2 of the source: confidence decides, not the margins.
     def sigma(both, first, second, neither, sure):
-        said = ["yy"] * both + ["yn"] * first + ["ny"] * second + ["nn"] * neither
+        labels = ["yy"] * both + ["yn"] * first + ["ny"] * second + ["nn"] * neither
         frame = {
             "item": np.repeat(np.arange(100), 2), "annotator": np.tile([0, 1], 100),
-            "label": list("".join(said)), "sure": np.full(200, sure),
+            "label": list("".join(labels)), "sure": np.full(200, sure),
         }  # fmt: skip
         return float(dx.concordance(dx.annotations(frame, confidence="sure"), chance="empirical"))
 

@@ -56,10 +56,10 @@ def test_other_items_keep_their_digits_beside_a_wild_number(wild, distance, alph
         np.testing.assert_allclose(ratio.sel(annotator=who), expected, rtol=1e-12)
 
 
-def by_fractions(said, annotator, delta, alpha_items):
+def by_fractions(labels, annotator, delta, alpha_items):
     """The definition without any rounding: one label from each annotator and item."""
     items = {}
-    for (item, who), (label,) in said.items():
+    for (item, who), (label,) in labels.items():
         items.setdefault(item, {})[who] = label
     towards, apart, shared_apart = [], [], []
     for by in items.values():

@@ -85,9 +85,9 @@ def test_systems_stand_beside():
     )
     roc = dx.annotator_roc(ann, truth, predictions=pred, random_seed=1)
     exact = stats.beta(1 + 10, 1 + 10), stats.beta(1, 1 + 20)
-    for name, one in zip(("sensitivity", "false_positive_rate"), exact, strict=True):
+    for name, distribution in zip(("sensitivity", "false_positive_rate"), exact, strict=True):
         draws = roc[f"system_{name}"].sel(system="m").to_numpy().ravel()
-        assert stats.kstest(draws, one.cdf).pvalue > 1e-3
+        assert stats.kstest(draws, distribution.cdf).pvalue > 1e-3
 
 
 def posterior(**variables):

@@ -41,14 +41,14 @@ def test_draws_are_the_statistic_under_the_weights_drawn(entry, variant):
             )
         for d, weights in enumerate(weights_of(5, 24, 5)):
             once = taken(entry, variant, made, weights=weights)
-            for all_draws, one in zip(arrays(drawn), arrays(once), strict=True):
-                assert all_draws.name == one.name
-                assert all_draws.dims == ("chain", "draw", *one.dims)
+            for all_draws, single in zip(arrays(drawn), arrays(once), strict=True):
+                assert all_draws.name == single.name
+                assert all_draws.dims == ("chain", "draw", *single.dims)
                 assert all_draws.dtype == np.float64
                 result = all_draws.isel(chain=0, draw=d)
-                np.testing.assert_allclose(result, one, atol=1e-10)
-                for dim in one.dims:
-                    assert result[dim].values.tolist() == one[dim].values.tolist()
+                np.testing.assert_allclose(result, single, atol=1e-10)
+                for dim in single.dims:
+                    assert result[dim].values.tolist() == single[dim].values.tolist()
 
 
 def test_a_statistic_by_itself_by_name_and_in_partials_is_the_same(ann):

@@ -64,8 +64,8 @@ def test_a_statistic_is_that_of_each_labels_annotations(study):
     assert f1.dims == ("element", "system")
     for k, name in enumerate(["anger", "fear", "joy"]):
         answers = np.where(system[:, k], "yes", "no")
-        one = dx.predictions({"item": np.arange(40), "system": ["m"] * 40, "label": answers})
-        hand = dx.relative_f1(by_hand(held[..., k]), one, held_out=[0, 1])
+        pred = dx.predictions({"item": np.arange(40), "system": ["m"] * 40, "label": answers})
+        hand = dx.relative_f1(by_hand(held[..., k]), pred, held_out=[0, 1])
         np.testing.assert_allclose(f1.sel(element=name), hand, atol=1e-12)
 
 
@@ -75,7 +75,7 @@ def test_a_label_that_only_a_system_gives_is_no_annotators(study):
         pytest.warns(dx.DissensusWarning, match="taken as \"no\" in all annotations: 'awe'"),
         pytest.warns(dx.DissensusWarning, match="Label 'awe': .* is undefined"),
     ):
-        rows = dx.by_label(lambda one, other: dx.discrepancy_ratio(one, other), ann, pred)
+        rows = dx.by_label(lambda labels, answers: dx.discrepancy_ratio(labels, answers), ann, pred)
     assert rows["element"].values.tolist()[-1] == "awe"
     last = rows.sel(element="awe")
     assert float(last["annotator_discrepancy"]) == 0
@@ -112,7 +112,7 @@ def test_a_seed_of_the_function_itself_is_kept(study):
         lambda: dx.by_label(alpha, ann, 10, 1),
         lambda: dx.by_label(partial(dx.bayesian_bootstrap, "krippendorff_alpha", draws=10,
                                     random_seed=1), ann),
-        lambda: dx.by_label(lambda one: alpha(one), ann),
+        lambda: dx.by_label(lambda labels: alpha(labels), ann),
     ):  # fmt: skip
         np.testing.assert_array_equal(call(), expected)
     rng = np.random.default_rng(1)
@@ -136,7 +136,7 @@ def test_labels_that_hardly_differ_have_draws_that_hardly_differ(n):
     draws = dx.by_label(dx.bayesian_bootstrap, dx.percent_agreement, ann, random_seed=1)
     assert np.corrcoef(draws.squeeze().values.T)[0, 1] > 1 - 4 / n
     whole = dx.bayesian_bootstrap(
-        lambda one, weights: dx.by_label("percent_agreement", one, weights=weights).mean(),
+        lambda data, weights: dx.by_label("percent_agreement", data, weights=weights).mean(),
         ann, draws=100, random_seed=2,
     )  # fmt: skip
     assert float(draws.mean("element").std()) == pytest.approx(float(whole.std()), rel=0.25)
@@ -148,7 +148,7 @@ def test_results_by_label_are_arguments_of_their_label(study):
         {"item": np.arange(40), "system": ["m"] * 40,
          "label": text(system[:, :3], ["anger", "fear", "joy"])}, kind="set", **WORDS,
     )  # fmt: skip
-    answers = dx.by_label(lambda one: one, ann)
+    answers = dx.by_label(lambda labels: labels, ann)
     dx.validate(answers["joy"])
     np.testing.assert_allclose(
         dx.by_label("krippendorff_alpha", answers), dx.by_label("krippendorff_alpha", ann)
@@ -161,8 +161,8 @@ def test_results_by_label_are_arguments_of_their_label(study):
     np.testing.assert_array_equal(rows.sel(element="joy"), dx.top_k_accuracy(fits["joy"], hand))
     how = {"weights": "bayesian-bootstrap", "random_seed": 1}
     rates = dx.by_label(dx.sensitivity_specificity, fits, pred, "yes", **how)
-    one = dx.sensitivity_specificity(fits["joy"], hand, "yes", **how)  # the same weights
-    xr.testing.assert_allclose(rates.sel(element="joy", drop=True), one)
+    of_joy = dx.sensitivity_specificity(fits["joy"], hand, "yes", **how)  # the same weights
+    xr.testing.assert_allclose(rates.sel(element="joy", drop=True), of_joy)
     with pytest.raises(dx.ArgumentError, match=r"results have: 'anger'.*found 'awe'.*first call"):
         dx.by_label(dx.top_k_accuracy, fits, study[1])
     few = type(fits)({"joy": 1})
@@ -201,24 +201,26 @@ def test_groups_and_clusters_of_items_stay(study):
     frame["patient"] = frame["item"] // 4
     ann = dx.annotations(frame, kind="set", cluster="patient", **WORDS)
     with pytest.warns(dx.DissensusWarning, match="Label '.*': 10 clusters are few"):
-        one = dx.by_label(dx.bayesian_bootstrap, dx.percent_agreement, ann, draws=9, random_seed=1)
-    other = dx.by_label(
+        by_item = dx.by_label(
+            dx.bayesian_bootstrap, dx.percent_agreement, ann, draws=9, random_seed=1
+        )
+    by_cluster = dx.by_label(
         dx.bayesian_bootstrap, dx.percent_agreement, study[0], draws=9, random_seed=1
     )
-    assert not np.isclose(one, other).any()
+    assert not np.isclose(by_item, by_cluster).any()
 
 
 def test_the_order_of_dims_does_not_matter(study):
     ann, pred = study[:2]
     turned = pred.transpose("position", "system", ...)
     with pytest.warns(dx.DissensusWarning, match="taken as \"no\" in all annotations: 'awe'"):
-        shares = [dx.by_label(dx.naive_accuracy, ann, one) for one in (turned, pred)]
+        shares = [dx.by_label(dx.naive_accuracy, ann, answers) for answers in (turned, pred)]
     xr.testing.assert_identical(*shares)
 
 
 def test_numbers_and_tables_are_set_beside_each_other(study):
     ann = study[0]
-    share = dx.by_label(lambda one: (one["label_code"] == 1).mean().item(), ann)
+    share = dx.by_label(lambda labels: (labels["label_code"] == 1).mean().item(), ann)
     np.testing.assert_allclose(share, ann["member"].values[ann["label_code"].values].mean(axis=0))
     tables = dx.by_label(dx.to_dataframe, ann)
     assert isinstance(tables["joy"], pd.DataFrame)
@@ -259,7 +261,7 @@ def test_misspelt_labels_are_warned_of_and_numbers_meet_text(study):
     assert actual["element"].values.tolist() == ["anger", "fear", "joy", "twin", "Fear"]
     code = {"anger": "1", "fear": "2", "joy": "3", "twin": "4", "none": "none"}
     table = dx.to_dataframe(ann)
-    table["label"] = [";".join(code[one] for one in labels.split(";")) for labels in table["label"]]
+    table["label"] = [";".join(code[x] for x in labels.split(";")) for labels in table["label"]]
     numbered = dx.annotations(table, kind="set", **WORDS)
     assert numbered["element"].dtype.kind == "i"
     with pytest.warns(dx.DissensusWarning, match="'other'"):
@@ -280,10 +282,10 @@ def test_misspelt_labels_are_warned_of_and_numbers_meet_text(study):
 def test_results_that_do_not_go_together_are_in_a_dict(study):
     ann = study[0]
     sizes = iter([1, 2, 3, 4])
-    rows = dx.by_label(lambda one: xr.DataArray(np.zeros(next(sizes)), dims="q"), ann)
-    assert [one.size for one in rows.values()] == [1, 2, 3, 4]
+    rows = dx.by_label(lambda labels: xr.DataArray(np.zeros(next(sizes)), dims="q"), ann)
+    assert [row.size for row in rows.values()] == [1, 2, 3, 4]
     odd = iter([None, 1.0, 2.0, xr.DataArray(1.0)])
-    assert dx.by_label(lambda one: next(odd), ann)["anger"] is None
+    assert dx.by_label(lambda labels: next(odd), ann)["anger"] is None
 
 
 def test_errors_name_the_label(study):

@@ -39,11 +39,11 @@ def test_full_confidence_and_agreement_are_one_whatever_the_labels():
         ann = dx.annotations({**frame, "sure": np.ones(5)}, confidence="sure")
         for chance in ("uniform", "empirical"):
             assert float(dx.concordance(ann, chance=chance)) == 1.0
-    one = dx.from_matrix([["x", "x"], ["x", "x"]], labels=["x", "y"])
+    agreed = dx.from_matrix([["x", "x"], ["x", "x"]], labels=["x", "y"])
     for kappa in (dx.fleiss_kappa, dx.krippendorff_alpha):
         with pytest.warns(dx.DissensusWarning, match="undefined"):
-            assert np.isnan(kappa(one))
-    assert float(dx.concordance(one)) == 1.0
+            assert np.isnan(kappa(agreed))
+    assert float(dx.concordance(agreed)) == 1.0
 
 
 def test_rankings_agree_by_what_they_have_in_common():

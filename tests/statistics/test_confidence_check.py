@@ -69,12 +69,12 @@ def test_labels_of_one_item_are_no_evidence_of_their_own():
     frame, ann, truth = labels(100, 1)
     copies = pd.concat([frame.assign(annotator=k) for k in range(10)])
     many = dx.annotations(copies, confidence="confidence")
-    one, ten = (
+    single, ten = (
         dx.confidence_check(a, truth, prior=(1e-3, 1e-3), random_seed=1)["error_rate"].std(SAMPLE)
         for a in (ann, many)
     )
     # As wide as of 100 labels, where a Beta of 1,000 had a third of it.
-    np.testing.assert_allclose(ten, one, rtol=0.06)
+    np.testing.assert_allclose(ten, single, rtol=0.06)
 
 
 def test_items_of_one_cluster_are_not_either():
@@ -98,7 +98,7 @@ def test_a_fit_that_knows_the_truth_is_known_truth_with_its_draws():
     plain = dx.confidence_check(ann, truth, random_seed=1)
     assert drawn["error_rate"].shape == (2, 500, 3)
     gap = abs(drawn.mean(SAMPLE) - plain.mean(SAMPLE))
-    assert max(float(one.max()) for one in gap.data_vars.values()) < 0.02
+    assert max(float(x.max()) for x in gap.data_vars.values()) < 0.02
 
 
 @pytest.mark.long

@@ -18,17 +18,17 @@ DISTANCES = {"nominal": nominal, "interval": squared, "absolute": absolute}
 
 def by_definition(made, missing, distance):
     """Every pair of labels, one by one."""
-    x, y = ({i: list(by.values()) for i, by in made.said(pool).items()} for pool in "xy")
+    x, y = ({i: list(by.values()) for i, by in made.labels_by_item(pool).items()} for pool in "xy")
     items = [i for i in x if x[i] and y[i]]
     size = {i: (len(x[i]), len(y[i])) for i in items}
-    mean = {i: np.mean([psi(one, two, distance) for one in x[i] for two in y[i]]) for i in items}
+    mean = {i: np.mean([psi(a, b, distance) for a in x[i] for b in y[i]]) for i in items}
     weight = {
         "weighted": {i: sum(size[i]) for i in items},
         "pairs": {i: size[i][0] * size[i][1] for i in items},
         "items": dict.fromkeys(items, 1),
     }[missing]
     observed = sum(weight[i] * mean[i] for i in items) / sum(weight.values())
-    across = [[psi(one, two, distance) for one in x[i] for two in y[j]] for i in items
+    across = [[psi(a, b, distance) for a in x[i] for b in y[j]] for i in items
               for j in items]  # fmt: skip
     flat = [value for values in across for value in values]
     expected = np.mean([np.mean(values) for values in across] if missing == "items" else flat)
@@ -36,7 +36,7 @@ def by_definition(made, missing, distance):
 
 
 def on_the_shared_items(made, pool):
-    mine, others = made.said(pool), made.said("xy"[pool == "x"])
+    mine, others = made.labels_by_item(pool), made.labels_by_item("xy"[pool == "x"])
     return {item: by for item, by in mine.items() if by and others[item]}
 
 
@@ -146,7 +146,7 @@ def test_two_of_three_pools(missing):
         x, y = (labels[pool] for pool in pools)
         apart = np.mean(x.ravel()[:, None] != y.ravel())
         kappa = 1 - np.mean(x[:, :, None] != y[:, None]) / apart
-        alphas = [krippendorff.alpha(one.T, level_of_measurement="nominal") for one in (x, y)]
+        alphas = [krippendorff.alpha(table.T, level_of_measurement="nominal") for table in (x, y)]
         for normalized, expected in ((False, kappa), (True, kappa / np.sqrt(np.prod(alphas)))):
             actual = dx.cross_kappa(ann, pools, missing=missing, normalized=normalized)
             assert float(actual) == pytest.approx(expected, abs=1e-12)

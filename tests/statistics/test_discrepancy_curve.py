@@ -66,8 +66,8 @@ def test_thresholds_come_back_as_they_were_given():
     order = [3, 0, 5, 1, 6, 2, 4]
     curve, other = (dx.discrepancy_curve(ann, scores, grid) for grid in (GRID, GRID[order]))
     xr.testing.assert_identical(curve.isel(threshold=order), other)
-    one = dx.discrepancy_curve(ann, scores, 0.5)
-    xr.testing.assert_identical(curve.sel(threshold=[0.5]), one)
+    single = dx.discrepancy_curve(ann, scores, 0.5)
+    xr.testing.assert_identical(curve.sel(threshold=[0.5]), single)
 
 
 def test_the_other_label_may_be_the_positive_one():
@@ -97,12 +97,12 @@ def test_scores_come_as_predictions_arrays_and_mappings():
         score="score",
     )
     xr.testing.assert_allclose(dx.discrepancy_curve(ann, lists, GRID), expected)
-    one = scores.sel(system="s")
-    for given in (one, one.drop_vars("system").rename("s"), one.transpose()):
+    array = scores.sel(system="s")
+    for given in (array, array.drop_vars("system").rename("s"), array.transpose()):
         xr.testing.assert_allclose(
             dx.discrepancy_curve(ann, given, GRID), expected.sel(system=["s"])
         )
-    mapping = dict(zip(one["item"].to_numpy().tolist(), one.to_numpy().tolist(), strict=True))
+    mapping = dict(zip(array["item"].to_numpy().tolist(), array.to_numpy().tolist(), strict=True))
     for given in (mapping, pd.Series(mapping)):
         actual = dx.discrepancy_curve(ann, given, GRID)
         assert actual["system"].item() == "scores"

@@ -149,9 +149,9 @@ def test_equal_numbers_are_exactly_0_apart(distance):
 
 
 def test_equal_rankings_are_exactly_0_apart(rankings):
-    said = {i: {n: [["a"], ["c", "b"]] for n in "xyz"} for i in ("p", "q")}
-    said["p"]["z"] = [["a"], ["b", "c"]]  # the same, written the other way round
-    ann = dx.from_rankings(said, labels=list("abcdef"))
+    lists = {i: {n: [["a"], ["c", "b"]] for n in "xyz"} for i in ("p", "q")}
+    lists["p"]["z"] = [["a"], ["b", "c"]]  # the same, written the other way round
+    ann = dx.from_rankings(lists, labels=list("abcdef"))
     with pytest.warns(DissensusWarning, match="annotators agree"):
         ratio = dx.discrepancy_ratio(ann, rankings[1], depth=5)
     assert ratio["annotator_discrepancy"].item() == 0.0

@@ -18,7 +18,7 @@ from dissensus.kernels import statements as statement_pairs
 LABELS = list("abcd")
 
 
-def check(ann, pred, said, answers, distance, delta, **how):
+def check(ann, pred, labels, answers, distance, delta, **how):
     """Compare ratios of systems, with and without weights, and of annotators."""
     plain = dx.discrepancy_ratio(ann, pred, distance, **how)
     items = ann["item"].values.tolist()
@@ -26,29 +26,29 @@ def check(ann, pred, said, answers, distance, delta, **how):
     weighted = dx.discrepancy_ratio(ann, pred, distance, **how, weights=weights)
     for actual, given in ((plain, None), (weighted, weights)):
         for system in answers:
-            mu, alpha = reference.discrepancies(said, answers[system], delta, given)
+            mu, alpha = reference.discrepancies(labels, answers[system], delta, given)
             expected = {
                 "annotator_discrepancy": alpha,
                 "system_discrepancy": mu,
                 "discrepancy_ratio": mu / alpha if alpha > 0 else np.nan,
             }
             for name, value in expected.items():
-                one = (
+                result = (
                     actual[name].sel(system=system)
                     if name != "annotator_discrepancy"
                     else actual[name]
                 )
-                np.testing.assert_allclose(one, value, rtol=1e-11, atol=1e-14)
+                np.testing.assert_allclose(result, value, rtol=1e-11, atol=1e-14)
     for alpha_items in ("same", "all"):
         each = dx.annotator_discrepancy_ratio(ann, distance, alpha_items=alpha_items, **how)
         for who in ann["annotator"].to_numpy():
-            expected = reference.annotator_ratio(said, who, delta, alpha_items)
+            expected = reference.annotator_ratio(labels, who, delta, alpha_items)
             np.testing.assert_allclose(each.sel(annotator=who), expected, rtol=1e-11)
 
 
 def table_of(rng, draw, repeats):
     """Return annotations and the answers of systems, as they were drawn."""
-    labels = reference.random_said(rng, draw, repeats=repeats)
+    labels = reference.random_statements(rng, draw, repeats=repeats)
     items = sorted({item for item, _ in labels})
     return labels, {s: {item: draw(rng) for item in items} for s in ("one", "two")}
 
@@ -100,8 +100,8 @@ def test_names_equal_the_definition(repeats):
             check(ann, pred, labels, answers, distance, delta)
 
 
-def jaccard(one, two):
-    return 1 - len(one & two) / len(one | two)
+def jaccard(first, second):
+    return 1 - len(first & second) / len(first | second)
 
 
 @undefined_in_silence
@@ -110,8 +110,10 @@ def test_sets_equal_the_definition(monkeypatch):
     monkeypatch.setattr(statement_pairs, "_PAIRS", 4)  # pairs in many blocks are the pairs in one
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        said = reference.random_said(rng, lambda rng: str(rng.choice(LABELS)), repeats=4)
-        items = sorted({item for item, _ in said})
+        statements = reference.random_statements(
+            rng, lambda rng: str(rng.choice(LABELS)), repeats=4
+        )
+        items = sorted({item for item, _ in statements})
         answers, rows = {"one": {}, "two": {}}, []
         for system, given in answers.items():
             for item in items:
@@ -120,8 +122,8 @@ def test_sets_equal_the_definition(monkeypatch):
                 rows += [(item, system, label, 1) for label in given[item]]
         names = ("item", "system", "label", "rank")
         pred = dx.predictions(dict(zip(names, zip(*rows, strict=True), strict=True)), rank="rank")
-        ann = reference.annotations(said, rng, labels=LABELS, kind="nominal")
-        sets = {key: [frozenset(labels)] for key, labels in said.items()}
+        ann = reference.annotations(statements, rng, labels=LABELS, kind="nominal")
+        sets = {key: [frozenset(labels)] for key, labels in statements.items()}
         check(ann, pred, sets, answers, "jaccard", jaccard)
 
 
@@ -138,11 +140,11 @@ def ranking_rows(key, ranking):
     return [(*key, label, rank + 1) for rank, block in enumerate(ranking) for label in block]
 
 
-def ranked(said, answers):
+def ranked(labels, answers):
     """Make annotations and predictions of rankings."""
     rows = [
         row
-        for (item, annotator), rankings in said.items()
+        for (item, annotator), rankings in labels.items()
         for trial, ranking in enumerate(rankings)
         for row in ranking_rows((item, annotator, trial), ranking)
     ]
@@ -161,8 +163,10 @@ def ranked(said, answers):
 
 
 def overlap_distance(depth):
-    def delta(one, two):
-        codes = [[["abcdef".index(label) for label in block] for block in b] for b in (one, two)]
+    def delta(first, second):
+        codes = [
+            [["abcdef".index(label) for label in block] for block in b] for b in (first, second)
+        ]
         return 1 - dx.mean_average_overlap(*codes, depth=depth, n_labels=6)
 
     return delta
@@ -200,9 +204,9 @@ def test_rankings_as_sets_of_what_they_list():
 def test_a_callable_is_asked_once_for_each_pair_and_direction():
     calls = []
 
-    def distance(one, two):
-        calls.append((one, two))
-        return abs(one - two)
+    def distance(first, second):
+        calls.append((first, second))
+        return abs(first - second)
 
     rng = np.random.default_rng(5)
     labels, answers = table_of(rng, lambda rng: int(rng.integers(4)), 2)
@@ -221,7 +225,9 @@ def test_depth_is_that_of_the_longest_ranking_and_is_kept(rankings):
 def test_binary_closed_forms():
     """Eq. 5 to 8: means and (population) variances of labels are all it takes."""
     rng = np.random.default_rng(6)
-    given = reference.random_said(rng, lambda rng: float(rng.integers(0, 2)), n_items=30, repeats=3)
+    given = reference.random_statements(
+        rng, lambda rng: float(rng.integers(0, 2)), n_items=30, repeats=3
+    )
     given = {key: labels for key, labels in given.items() if key[1] < 4 or key[0] % 2}
     statements = {i: v for i, v in reference.by_item(given).items() if len(v) >= 2}
     answers = {i: float(rng.integers(0, 2)) for i, _ in given}
@@ -257,11 +263,11 @@ def test_a_strict_annotator_changes_nothing():
     """Example C.1: Charlie labels the easy image only, and the ratio is what it was without him."""
     between, towards = {"easy": 0.3, "hard": 2.0}, {"easy": 0.1, "hard": 1.7}
 
-    def delta(one, two):
-        if one == two:
+    def delta(first, second):
+        if first == second:
             return 0.0
-        image = one.split()[1]
-        return (towards if "model" in (one.split()[0], two.split()[0]) else between)[image]
+        image = first.split()[1]
+        return (towards if "model" in (first.split()[0], second.split()[0]) else between)[image]
 
     rows = [["alice easy", "bob easy", "charlie easy"], ["alice hard", "bob hard", None]]
     space = [label for row in rows for label in row if label] + ["model easy", "model hard"]

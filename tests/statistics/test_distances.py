@@ -20,7 +20,7 @@ NAMED = [("nominal", nominal), ("squared", squared), ("interval", squared), ("ab
 
 
 def check(result, made, distance, order):
-    answers = made.said()
+    answers = made.labels_by_item()
     statements = [list(answers[item].values()) for item in order]
     for i, labels in enumerate(statements):
         own = sum(psi(label, label, distance) for label in labels)

@@ -79,7 +79,7 @@ def test_it_is_its_definition_pair_by_pair(level, trials):
     for seed in range(6):
         kind = "nominal" if level == "nominal" else ("ordinal", "continuous")[seed % 2]
         made = study(seed, kind, trials=trials)
-        labels = made.said()
+        labels = made.labels_by_item()
         distance = {"nominal": nominal, "interval": squared, "ratio": ratio}.get(level)
         expected = alpha_by_definition(labels, distance or ordinal_distance(labels))
         assert alpha(made.annotations(), level=level) == pytest.approx(expected, abs=1e-12)
@@ -190,8 +190,8 @@ def test_ratios_of_negative_numbers_are_refused_and_zeros_are_not():
         dx.krippendorff_alpha(dx.from_matrix([[0.5, -1.0], [1.0, 1.5]]), level="ratio")
     table = np.array([[0.0, 0.0, 1.5], [0.0, 2.5, 2.0], [3.0, 3.5, NAN], [0.0, 0.0, 0.0]])
     result = alpha(dx.from_matrix(table), level="ratio")
-    said = {i: {r: [v] for r, v in enumerate(row) if v == v} for i, row in enumerate(table)}
-    assert result == pytest.approx(alpha_by_definition(said, ratio), abs=1e-13)
+    values = {i: {r: [v] for r, v in enumerate(row) if v == v} for i, row in enumerate(table)}
+    assert result == pytest.approx(alpha_by_definition(values, ratio), abs=1e-13)
 
 
 def test_numbers_far_from_zero_keep_their_digits():

@@ -90,7 +90,7 @@ def by_definition(given, answered, space):
     for item, labels in given.items():
         joint = [rate * math.prod(right if y == k else (1 - right) / (n - 1) for y in labels)
                  for k, rate in zip(space, rates, strict=True)]  # fmt: skip
-        truth[item] = [one / sum(joint) for one in joint]
+        truth[item] = [p / sum(joint) for p in joint]
     return right, rates, truth, averaged(binned(truth, answered, space), n)
 
 
@@ -126,7 +126,7 @@ def test_is_its_definition(trials):
         made = study(seed, kind, n_items=12, n_annotators=2 + seed % 5, n_labels=n_labels,
                      trials=trials)  # fmt: skip
         given = {item: [label for labels in by.values() for label in labels]
-                 for item, by in made.said().items()}  # fmt: skip
+                 for item, by in made.labels_by_item().items()}  # fmt: skip
         with np.errstate(all="raise"):
             actual = taken(made.annotations(), made.predictions())
         for system in "st":
@@ -142,8 +142,8 @@ def test_is_its_definition(trials):
             np.testing.assert_allclose(actual["prevalence"], rates, atol=1e-10)
             for item, each in truth.items():
                 np.testing.assert_allclose(actual["truth"].sel(item=item), each, atol=1e-10)
-            one = actual["system_accuracy"].sel(system=system)
-            np.testing.assert_allclose(one, accuracy, atol=1e-9)
+            actual_accuracy = actual["system_accuracy"].sel(system=system)
+            np.testing.assert_allclose(actual_accuracy, accuracy, atol=1e-9)
     assert known > 7
 
 

@@ -125,7 +125,7 @@ def test_areas_are_those_of_nuts():
     frame = few(grades=None)
     scores = frame.groupby(["modality", "reader"])["score"]
     cuts = [0.2, 0.4, 0.6, 0.8]
-    frame["score"] = scores.transform(lambda one: np.digitize(one, one.quantile(cuts)))
+    frame["score"] = scores.transform(lambda x: np.digitize(x, x.quantile(cuts)))
     readings = [group for _, group in frame.groupby(["modality", "reader"])]
     n_grades, big = 5, 60.0
     n_cases = frame["case"].nunique()
@@ -177,13 +177,13 @@ def test_areas_are_those_of_nuts():
         draws = result[ours].to_numpy().reshape(4, 3000, -1)
         nuts = nuts.to_numpy().reshape(2, 1500, -1)
         for k in range(draws.shape[-1]):
-            one, second = draws[..., k], nuts[..., k]
-            effective = [float(az.ess(x)) for x in (one, second)]
-            error = np.hypot(*(x.std() / np.sqrt(n) for x, n in zip((one, second), effective,
+            actual, reference = draws[..., k], nuts[..., k]
+            effective = [float(az.ess(x)) for x in (actual, reference)]
+            error = np.hypot(*(x.std() / np.sqrt(n) for x, n in zip((actual, reference), effective,
                                                                      strict=True)))  # fmt: skip
             assert min(effective) > 400
-            assert abs(one.mean() - second.mean()) < 4 * error, name
-            assert one.std() == pytest.approx(second.std(), rel=0.1)
+            assert abs(actual.mean() - reference.mean()) < 4 * error, name
+            assert actual.std() == pytest.approx(reference.std(), rel=0.1)
 
 
 @pytest.mark.long

@@ -88,9 +88,10 @@ def test_weighted_areas_are_sums_over_pairs():
     pair = shares(weight[:, order], true[:, order])
     _, sensitivity, false_positive_rate = rates(score[order], *pair)
     for draw in range(3):
-        one, zero = np.flatnonzero(true[draw]), np.flatnonzero(~true[draw])
-        w = weight[draw][one][:, None] * weight[draw][zero]
-        higher = (score[one][:, None] > score[zero]) + 0.5 * (score[one][:, None] == score[zero])
+        positive, negative = np.flatnonzero(true[draw]), np.flatnonzero(~true[draw])
+        w = weight[draw][positive][:, None] * weight[draw][negative]
+        above, below = score[positive][:, None], score[negative]
+        higher = (above > below) + 0.5 * (above == below)
         expected = (w * higher).sum() / w.sum()
         assert area(sensitivity, false_positive_rate)[draw] == pytest.approx(expected, abs=1e-12)
 
@@ -368,7 +369,7 @@ def test_an_uncertain_truth_neither_shrinks_areas_nor_is_ignored():
         known = study(frame, new_readers=False, draws=600)
         true.append(known["observed_auc"].mean("reader").values)
         areas.append(simulated["average_auc"].mean(SAMPLE).values)
-        widths.append([float(one["average_auc"].std(SAMPLE).mean()) for one in (simulated, known)])
+        widths.append([float(x["average_auc"].std(SAMPLE).mean()) for x in (simulated, known)])
     apart = np.array(areas) - np.array(true)
     assert abs(apart.mean()) < 3 * apart.std() / np.sqrt(apart.size / 2)
     assert apart.mean() > -0.02  # against drawn labels: -.12
@@ -380,15 +381,15 @@ def test_systems_stand_beside_readers():
     frame = table()
     rng = np.random.default_rng(5)
     score = pd.Series(rng.normal(size=60) + np.arange(60) % 2, name="score")
-    one = study(frame, predictions=score)
-    assert one["observed_system_auc"].values[0] == pytest.approx(
+    result = study(frame, predictions=score)
+    assert result["observed_system_auc"].values[0] == pytest.approx(
         roc_auc_score(np.arange(60) % 2, score)
     )
-    less = one["system_auc"] - one["average_auc"]
+    less = result["system_auc"] - result["average_auc"]
     xr.testing.assert_allclose(
-        one["system_difference"], less.transpose(*one["system_difference"].dims)
+        result["system_difference"], less.transpose(*result["system_difference"].dims)
     )
-    assert one["system_difference"].dims == (*SAMPLE, "modality", "system")
+    assert result["system_difference"].dims == (*SAMPLE, "modality", "system")
     both = pd.concat(
         [pd.DataFrame({"system": name, "case": range(60), "score": score}) for name in "ab"]
     )
@@ -402,7 +403,7 @@ def test_systems_stand_beside_readers():
         label="prediction",
     )  # fmt: skip
     assert study(frame, predictions=given)["observed_system_auc"].item() == pytest.approx(
-        one["observed_system_auc"].item()
+        result["observed_system_auc"].item()
     )
     with pytest.warns(dx.DissensusWarning, match="no score for 10 of 60 cases"):
         study(frame, predictions=score[10:])
@@ -414,14 +415,14 @@ def test_systems_have_operating_points_and_partial_areas():
     score = pd.Series(np.random.default_rng(5).normal(size=60) + true, name="score")
     more = {"threshold": {"readers": [0.5, 1.0], "system": [-0.1, 0.7]},
             "max_false_positive_rate": 0.3}  # fmt: skip
-    one = study(frame, predictions=score, **more)
+    result = study(frame, predictions=score, **more)
     for place, least in enumerate(more["threshold"]["system"]):
-        said, at = score.to_numpy() >= least, {"system": 0, "threshold": place}
-        assert one["system_threshold"][at].item() == least
-        sensitivity, specificity = said[true == 1].mean(), 1 - said[true == 0].mean()
-        assert one["observed_system_sensitivity"][at].item() == pytest.approx(sensitivity)
-        assert one["observed_system_specificity"][at].item() == pytest.approx(specificity)
-        draws = one["system_sensitivity"][at]
+        answer, at = score.to_numpy() >= least, {"system": 0, "threshold": place}
+        assert result["system_threshold"][at].item() == least
+        sensitivity, specificity = answer[true == 1].mean(), 1 - answer[true == 0].mean()
+        assert result["observed_system_sensitivity"][at].item() == pytest.approx(sensitivity)
+        assert result["observed_system_specificity"][at].item() == pytest.approx(specificity)
+        draws = result["system_sensitivity"][at]
         assert float(draws.mean()) == pytest.approx(sensitivity, abs=0.01)
         spread = np.sqrt(sensitivity * (1 - sensitivity) / 30)
         assert float(draws.std()) == pytest.approx(spread, rel=0.1)
@@ -488,7 +489,7 @@ def test_annotations_are_a_study_with_one_modality():
 
 def test_pools_of_annotations_are_not_taken_for_modalities():
     frame = table(grades=5)
-    rows = frame[frame["modality"] == "CT"].assign(pool=lambda one: one["reader"] % 2)
+    rows = frame[frame["modality"] == "CT"].assign(pool=lambda rows: rows["reader"] % 2)
     ann = dx.annotations(rows, "case", "reader", "score", pool="pool", kind="ordinal")
     with pytest.warns(dx.DissensusWarning, match=r"pools of readers \(0, 1\) are read as one"):
         simulated = study(ann, rows.groupby("case")["ill"].first())
@@ -708,7 +709,7 @@ def obuchowski_rockette(frame, estimate=delong):
     other = ~np.eye(n, dtype=bool)
     same, crossed = [(0, 0), (1, 1)], [(0, 1), (1, 0)]
     variance, cov1, cov2, cov3 = (
-        np.mean([covariance[:, one, :, two][which].mean() for one, two in places])
+        np.mean([covariance[:, a, :, b][which].mean() for a, b in places])
         for places, which in ((same, ~other), (crossed, ~other), (same, other), (crossed, other))
     )
     interaction = less.var(ddof=1) / 2
@@ -770,8 +771,8 @@ def test_modalities_of_other_patients(shared):
         of_pair = frame[frame["modality"].isin(pair)]
         mean, new, degrees, _ = obuchowski_rockette(of_pair)
         these = obuchowski_rockette(of_pair, jackknife)[3]
-        of = {k: (one.sel(modality=pair[0]) - one.sel(modality=pair[1])).values
-              for k, one in draws.items()}  # fmt: skip
+        of = {k: (x.sel(modality=pair[0]) - x.sel(modality=pair[1])).values
+              for k, x in draws.items()}  # fmt: skip
         assert of[False].mean() == pytest.approx(mean, abs=0.003)
         assert of[False].std() == pytest.approx(these, rel=0.06)
         # Of hard and soft copies the variance between readers has 3 degrees of freedom and is
@@ -836,4 +837,4 @@ def test_a_fit_that_contradicts_the_readers_is_warned_of():
     frame = table(distance=9)
     with pytest.warns(dx.DissensusWarning) as told:
         study(frame, fit_with(np.where(np.arange(60) % 2, 0.8, 0.2)), draws=None)
-    assert any("Do not report these areas" in str(one.message) for one in told)
+    assert any("Do not report these areas" in str(record.message) for record in told)

@@ -29,9 +29,9 @@ def vote_of(given):
 def f1(pairs, labels, average):
     """F1 from (weight, shares of what was said, shares of the vote), one by one."""
     cells = {label: [0.0, 0.0, 0.0] for label in labels}
-    for weight, said, vote in pairs:
+    for weight, share, vote in pairs:
         for label, cell in cells.items():
-            given, true = said.get(label, 0.0), vote.get(label, 0.0)
+            given, true = share.get(label, 0.0), vote.get(label, 0.0)
             cell[0] += weight * given * true
             cell[1] += weight * given * (1 - true)
             cell[2] += weight * (1 - given) * true
@@ -41,9 +41,9 @@ def f1(pairs, labels, average):
     return float(np.mean(each)) if each else NAN
 
 
-def by_definition(said, predicted, system, held, weights, labels, average):
+def by_definition(labels_by_item, predicted, system, held, weights, labels, average):
     votes = {}
-    for item, by in said.items():
+    for item, by in labels_by_item.items():
         given = [given for r, given in by.items() if r not in held]
         if given:
             votes[item] = vote_of(given)
@@ -52,7 +52,7 @@ def by_definition(said, predicted, system, held, weights, labels, average):
     for r in held:
         theirs = []
         for i, vote in votes.items():
-            given = said[i].get(r, [])
+            given = labels_by_item[i].get(r, [])
             shares = {label: n / len(given) for label, n in Counter(given).items()}
             theirs += [(weights[i], shares, vote)] if given else []
         people.append(f1(theirs, labels, average))
@@ -68,7 +68,7 @@ def test_is_its_definition(average, trials):
     for seed in range(8):
         kind = ("nominal", "ordinal")[seed % 2]
         made = study(seed, kind, n_annotators=3 + seed % 4, n_labels=2 + seed % 4, trials=trials)
-        answers, rng = made.said(), np.random.default_rng(seed)
+        answers, rng = made.labels_by_item(), np.random.default_rng(seed)
         weights = {item: float(rng.random()) for item in answers}
         there = sorted({r for by in answers.values() for r in by})
         held = rng.permutation(there)[: rng.integers(1, len(there))].tolist()
@@ -186,7 +186,7 @@ def test_is_undefined_where_nobody_gives_the_positive_label():
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "words"),
     [
         ({"held_out": []}, "held_out"),
         ({"held_out": 1.0}, "between 0 and 1"),
@@ -201,8 +201,8 @@ def test_is_undefined_where_nobody_gives_the_positive_label():
         ({"random_seed": "a"}, "random_seed"),
     ],
 )
-def test_refuses_what_makes_no_sense(votes, more, said):
-    with pytest.raises(dx.ArgumentError, match=said):
+def test_refuses_what_makes_no_sense(votes, more, words):
+    with pytest.raises(dx.ArgumentError, match=words):
         dx.relative_f1(*votes, **more)
 
 

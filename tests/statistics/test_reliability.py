@@ -177,9 +177,9 @@ def test_who_is_always_right_cannot_agree_with_who_never_is():
     with pytest.warns(dx.DissensusWarning, match="one has accuracy 1 and the other 0"):
         assert np.isnan(dx.weighted_reliability(ann, accuracy=[1.0, 0.0]))
     assert float(dx.weighted_reliability(ann, accuracy=[1.0, 0.0], weights=[0, 1])) == 0.0
-    one = dx.from_matrix([["a", "a"]], labels=["a"])
+    single = dx.from_matrix([["a", "a"]], labels=["a"])
     with pytest.warns(dx.DissensusWarning, match="label space has only one label"):
-        assert np.isnan(dx.weighted_reliability(one, accuracy=0.8, errors="uniform"))
+        assert np.isnan(dx.weighted_reliability(single, accuracy=0.8, errors="uniform"))
     three = dx.from_matrix([["a", "b", "a"], ["a", "b", "a"]])
     with pytest.warns(dx.DissensusWarning, match="one has accuracy 1 and the other 0"):
         reliability = dx.weighted_reliability(three, accuracy=[1.0, 0.0, 0.0], per_pair=True)
@@ -284,9 +284,9 @@ def test_bootstrap_draws_are_the_statistic_under_their_weights(form, chance):
     sums = dx.statistics.get("weighted_reliability").sums(ann, **options)
     totals = np.concatenate([weights @ part for part in sums.parts], axis=1)
     actual = sums.resampled([totals], np.random.default_rng(1)).finish(totals, Undefined())
-    for w, one in zip(weights, actual, strict=True):
+    for w, draw in zip(weights, actual, strict=True):
         expected = dx.weighted_reliability(ann, weights=w, **options)
-        assert np.isclose(expected.values.ravel(), one, rtol=1e-10).any()
+        assert np.isclose(expected.values.ravel(), draw, rtol=1e-10).any()
     cluster = np.arange(len(items)) // 3
     weights = rng.random(cluster.max() + 1)
     by_cluster = over_units(sums, cluster, len(weights))

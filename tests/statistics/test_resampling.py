@@ -84,9 +84,9 @@ def test_lumped_items_have_the_distribution_of_single_ones(monkeypatch):
     lumped = drawn(sums_of(matrix, vector), 6000, seed=1)
     monkeypatch.setattr(_resampling, "_FEW", 10**9)
     single = drawn(sums_of(matrix, vector), 6000, seed=2)
-    for one, other in zip(lumped.T, single.T, strict=True):
+    for of_lumped, of_single in zip(lumped.T, single.T, strict=True):
         # Two samples of 6,000: a Kolmogorov-Smirnov p-value of .001 is not an accident of the seed.
-        assert stats.ks_2samp(one, other).pvalue > 0.001
+        assert stats.ks_2samp(of_lumped, of_single).pvalue > 0.001
     np.testing.assert_allclose(np.corrcoef(lumped.T), np.corrcoef(single.T), atol=0.06)
 
 

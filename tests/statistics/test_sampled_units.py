@@ -100,7 +100,7 @@ def doubled(n_items, n_doubled):
 
 
 @pytest.fixture
-def said():
+def records():
     """Collect warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -112,20 +112,20 @@ def texts(caught):
     return [str(record.message) for record in caught]
 
 
-def test_items_that_tell_nothing_of_a_statistic_do_not_count(said):
+def test_items_that_tell_nothing_of_a_statistic_do_not_count(records):
     how = {"draws": 5, "random_seed": 1}
     dx.bayesian_bootstrap("percent_agreement", doubled(500, 3), **how)
-    one = doubled(500, 400)
+    many = doubled(500, 400)
     few = np.zeros(500)
     few[:2] = 1
-    dx.bayesian_bootstrap("percent_agreement", one, weights=few, **how)
+    dx.bayesian_bootstrap("percent_agreement", many, weights=few, **how)
     dx.bayesian_bootstrap(
-        lambda a, weights: dx.percent_agreement(a, weights=weights), one, weights=few, **how
+        lambda a, weights: dx.percent_agreement(a, weights=weights), many, weights=few, **how
     )
     # 60 items of 30 clusters have two labels each, but those are of 4 clusters only.
     cluster = np.where(np.arange(500) < 60, np.arange(500) % 4, 4 + np.arange(500) % 26)
     dx.bayesian_bootstrap("percent_agreement", doubled(500, 60), cluster=cluster, **how)
-    result = texts(said)
+    result = texts(records)
     assert [text.split(":")[0] for text in result] == [
         "percent_agreement depends on 3 of 500 items",
         "percent_agreement depends on 2 of 500 items",
@@ -134,13 +134,13 @@ def test_items_that_tell_nothing_of_a_statistic_do_not_count(said):
     ]
     assert all("fewer than 20" in text and "too narrow" in text for text in result)
     dx.bayesian_bootstrap("percent_agreement", doubled(500, 20), **how)
-    assert len(said) == 4
+    assert len(records) == 4
 
 
-def test_an_undefined_statistic_is_only_said_to_be_undefined(said):
+def test_an_undefined_statistic_is_only_said_to_be_undefined(records):
     draws = dx.bayesian_bootstrap("percent_agreement", doubled(50, 0), draws=5, random_seed=1)
     assert draws.isnull().all()
-    (text,) = texts(said)
+    (text,) = texts(records)
     assert "is undefined (NaN) in 5 of 5 draws" in text
 
 
@@ -154,7 +154,7 @@ def rarely(n_items=100, n_rare=2, n_more=0):
     return dx.annotations({"item": item, "annotator": who, "label": labels}, kind="nominal")
 
 
-def test_annotators_whose_value_rests_on_few_items_are_named(said):
+def test_annotators_whose_value_rests_on_few_items_are_named(records):
     how = {"draws": 5, "random_seed": 1}
     pred = dx.predictions({"item": range(100), "system": ["m"] * 100, "label": ["1"] * 100})
     ann = rarely(n_more=19)
@@ -162,15 +162,15 @@ def test_annotators_whose_value_rests_on_few_items_are_named(said):
         dx.bayesian_bootstrap("annotator_discrepancy_ratio", ann, alpha_items=alpha_items, **how)
     dx.bayesian_bootstrap("advantage_probability", ann, pred, **how)
     names = ["annotator_discrepancy_ratio"] * 2 + ["advantage_probability"]
-    for text, name in zip(texts(said), names, strict=True):
+    for text, name in zip(texts(records), names, strict=True):
         start = f"{name} of 'd' (2 items), 'e' (19 items) depends on fewer than 20 items: "
         assert text.startswith(start)
         assert "too narrow" in text
     dx.bayesian_bootstrap("annotator_discrepancy_ratio", rarely(n_rare=20), **how)
-    assert len(said) == 3
+    assert len(records) == 3
 
 
-def test_few_items_of_an_annotator_are_counted_after_weights_and_clusters(said):
+def test_few_items_of_an_annotator_are_counted_after_weights_and_clusters(records):
     how = {"draws": 5, "random_seed": 1}
     weights = np.ones(100)
     weights[:29] = 0.0
@@ -182,7 +182,7 @@ def test_few_items_of_an_annotator_are_counted_after_weights_and_clusters(said):
     dx.bayesian_bootstrap("advantage_probability", rarely(), pred, min_items=5, **how)
     # Where all have few, that is said.
     dx.bayesian_bootstrap("annotator_discrepancy_ratio", rarely(19), **how)
-    first, second, third, four = (text.split(":")[0] for text in texts(said))
+    first, second, third, four = (text.split(":")[0] for text in texts(records))
     assert first == "annotator_discrepancy_ratio of 'd' (1 item) depends on fewer than 20 items"
     assert (
         second
@@ -192,13 +192,13 @@ def test_few_items_of_an_annotator_are_counted_after_weights_and_clusters(said):
     assert four == "19 items are few"
 
 
-def test_of_many_annotators_with_few_items_five_are_named(said):
+def test_of_many_annotators_with_few_items_five_are_named(records):
     ann = dx.from_matrix(np.random.default_rng(1).choice(["x", "y"], (21, 10)))
     kept = (ann["annotator_code"] < 3) | (ann["item_code"] < 5)
     dx.bayesian_bootstrap(
         "annotator_discrepancy_ratio", ann.isel(annotation=kept.values), draws=3, random_seed=1
     )
-    (text,) = texts(said)
+    (text,) = texts(records)
     assert "of 3 (5 items), 4 (5 items), 5 (5 items), 6 (5 items), 7 (5 items) and 2 more" in text
 
 

@@ -75,7 +75,7 @@ def test_nonsense_is_refused_by_the_name_of_the_argument(entry):
     for name, parameter in inspect.signature(function).parameters.items():
         none = parameter.default is None and name not in INSTEAD
         fits = FITS.get(name, set()) | ({"None"} if none else set())
-        for what, value in (NONSENSE | others).items():
+        for nonsense, value in (NONSENSE | others).items():
             if value is given.get(name) and value is not None:
                 continue
             try:
@@ -84,25 +84,25 @@ def test_nonsense_is_refused_by_the_name_of_the_argument(entry):
             except dx.DissensusError as problem:
                 # Of a Dataset, the part of it is named that is not as it should be; and these
                 # annotations have no strata, which is true of them and not of the argument.
-                complains_of = "annotations" if (name, what) == ("stratified", "true") else name
-                assert problem.subject == complains_of or name in DATA, what
-                assert "\n" not in str(problem) or name == "random_seed", what
-                assert what not in fits, name
+                complains_of = "annotations" if (name, nonsense) == ("stratified", "true") else name
+                assert problem.subject == complains_of or name in DATA, nonsense
+                assert "\n" not in str(problem) or name == "random_seed", nonsense
+                assert nonsense not in fits, name
             else:
                 assert isinstance(result, xr.DataArray | xr.Dataset)
-                assert what in fits, name
+                assert nonsense in fits, name
 
 
-@pytest.mark.parametrize("what", [name for name in NONSENSE if name != "3.5"])
-def test_numbers_of_tests_and_of_margins_are_checked_too(what):
+@pytest.mark.parametrize("nonsense", [name for name in NONSENSE if name != "3.5"])
+def test_numbers_of_tests_and_of_margins_are_checked_too(nonsense):
     _, given = sensible("winning_rate")
     given = {"annotations": given["annotations"], "predictions": given["predictions"]}
     for name in ("epsilon", "q", "min_items"):
         with pytest.raises(dx.ArgumentError, match=f"{name}: expected"):
-            dx.alt_test(**{**given, "epsilon": 0.1, name: NONSENSE[what]})
+            dx.alt_test(**{**given, "epsilon": 0.1, name: NONSENSE[nonsense]})
     draws = xr.DataArray([[0.8, 1.05]], dims=("chain", "draw"))
     with pytest.raises(dx.ArgumentError, match="margin: expected a number"):
-        dx.non_inferiority(draws, margin=NONSENSE[what])
+        dx.non_inferiority(draws, margin=NONSENSE[nonsense])
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_numbers_of_tests_and_of_margins_are_checked_too(what):
         ("cohen_kappa", {"annotators": [4, 2]}, {"weighting": "none", "annotators": ["4", "2"]}),
         ("iota", {}, {"distance": "nominal"}),
         ("iota", {"distance": "interval"}, {"distance": "squared"}),
-        ("iota", {"distance": lambda one, two: float(one != two)}, {"distance": "callable"}),
+        ("iota", {"distance": lambda a, b: float(a != b)}, {"distance": "callable"}),
         ("cross_kappa", {"pools": ["b", "a"]}, {
             "distance": "nominal", "missing": "weighted", "normalized": 0, "pools": ["b", "a"]}),
         ("cross_kappa", {"missing": "items", "normalized": True, "distance": "absolute"}, {
@@ -178,14 +178,14 @@ def test_the_positive_label_is_found_alike_and_recorded(labels, positive, record
     ann = dx.annotations({"item": item, "annotator": annotator, "label": label}, kind="nominal")
     answers = [labels[code] for code in (0, 1, 1)]
     pred = dx.predictions({"item": range(3), "system": ["m"] * 3, "label": answers}, kind="nominal")
-    one = dx.relative_f1(ann, pred, [2, 3], positive=positive)
-    two = dx.discrepancy_curve(ann, {0: 0.2, 1: 0.7, 2: 0.9}, [0.5], positive=positive)
-    for result in (one, two):
+    scores = dx.relative_f1(ann, pred, [2, 3], positive=positive)
+    curve = dx.discrepancy_curve(ann, {0: 0.2, 1: 0.7, 2: 0.9}, [0.5], positive=positive)
+    for result in (scores, curve):
         assert result.attrs["positive"] == recorded
         assert type(result.attrs["positive"]) in {str, int}
     # As in test_relative_f1: 5/12 of the second label, 2/3 of the first.
     first = code_of(recorded, np.array([int(x) if isinstance(x, bool) else x for x in labels])) == 0
-    assert float(one[0]) == pytest.approx(2 / 3 if first else 5 / 12)
+    assert float(scores[0]) == pytest.approx(2 / 3 if first else 5 / 12)
 
 
 def test_no_label_is_positive_where_all_count():

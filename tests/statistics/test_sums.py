@@ -151,10 +151,10 @@ def test_one_value_needs_no_count_and_blocks_add_up():
     for _ in range(2):
         undefined.divide(np.ones(1), np.zeros(1), "why")
     assert "in 2 of 2 values" in undefined.message("kappa")
-    one = Undefined()
-    one.divide(np.ones(1), np.zeros(1), "why")
+    single = Undefined()
+    single.divide(np.ones(1), np.zeros(1), "why")
     with pytest.warns(dx.DissensusWarning, match=r"^kappa is undefined \(NaN\): why\.$"):
-        one.warn("kappa")
+        single.warn("kappa")
 
 
 def test_the_warning_points_at_the_callers_line():

@@ -24,10 +24,10 @@ def credit(scores, named, ties):
     return float(bool(hit)) if ties == "any" else len(hit) / len(leaders)
 
 
-def by_definition(said, ties):
+def by_definition(labels_by_item, ties):
     """Item -> agreement, from item -> annotator -> list of {label: vote}, without rounding."""
     out = {}
-    for item, by in said.items():
+    for item, by in labels_by_item.items():
         result = []
         for r, own in by.items():
             scores: dict = {}
@@ -36,7 +36,7 @@ def by_definition(said, ties):
                     for label, vote in votes.items():
                         scores[label] = scores.get(label, 0) + vote / len(statements)
             if scores:
-                result.append(credit(scores, {label for one in own for label in one}, ties))
+                result.append(credit(scores, {label for labels in own for label in labels}, ties))
         out[item] = float(np.mean(result)) if result else np.nan
     return out
 
@@ -45,7 +45,7 @@ def of_labels(made):
     """Votes of single labels."""
     return {
         item: {r: [{label: Fraction(1)} for label in labels] for r, labels in by.items()}
-        for item, by in made.said().items()
+        for item, by in made.labels_by_item().items()
     }
 
 
@@ -214,9 +214,11 @@ def test_goes_with_the_certainty_of_simulated_rankings():
     fit = dx.models.inverse_rank.fit(ann, draws=1000, chains=1, random_seed=1, progressbar=False,
                                      reliability=20.0)  # fmt: skip
     items = list(rankings)
-    one = dx.leave_one_out_agreement(ann, per_item=True).sel(item=items)
-    two = dx.annotation_certainty(fit).sel(item=items)
-    assert np.corrcoef(one, two)[0, 1] == pytest.approx(expected, abs=0.02)
+    fitted_agreement = dx.leave_one_out_agreement(ann, per_item=True).sel(item=items)
+    fitted_certainty = dx.annotation_certainty(fit).sel(item=items)
+    assert np.corrcoef(fitted_agreement, fitted_certainty)[0, 1] == pytest.approx(
+        expected, abs=0.02
+    )
     assert expected > 0.7
 
 
@@ -235,17 +237,17 @@ def test_annotators_one_by_one():
 # Accuracy against one annotator, and against the majority vote.
 
 
-def naive(given, said):
-    return float(np.mean([np.mean([label == said for label in labels]) for labels in given]))
+def naive(given, answer):
+    return float(np.mean([np.mean([label == answer for label in labels]) for labels in given]))
 
 
-def majority(given, said):
+def majority(given, answer):
     votes: Counter = Counter()
     for labels in given:
         for label in labels:
             votes[label] += Fraction(1, len(labels))
     leaders = [label for label, n in votes.items() if n == max(votes.values())]
-    return (said in leaders) / len(leaders)
+    return (answer in leaders) / len(leaders)
 
 
 CASES = {"naive_accuracy": naive, "majority_vote_accuracy": majority}
@@ -257,7 +259,7 @@ def test_each_accuracy_is_its_definition(name):
     for seed in range(10):
         kind, trials = ("nominal", "ordinal")[seed % 2], seed % 4 > 1
         made = study(seed, kind, n_annotators=1 + seed % 6, n_labels=2 + seed % 4, trials=trials)
-        labels = made.said()
+        labels = made.labels_by_item()
         rng = np.random.default_rng(seed)
         weights = {item: float(rng.random()) for item in labels}
         actual = getattr(dx, name)(made.annotations(), made.predictions(), weights=weights)
@@ -271,11 +273,11 @@ def test_each_accuracy_is_its_definition(name):
 def test_accuracies_by_hand(votes):
     """Items: i is x, x, y; j is y, y, y; k is x, y. The good system says x, y, x."""
     ann, pred = votes
-    one, vote = dx.naive_accuracy(ann, pred), dx.majority_vote_accuracy(ann, pred)
-    assert float(one.sel(system="good")) == pytest.approx((2 / 3 + 1 + 1 / 2) / 3)
+    naive_accuracy, vote = dx.naive_accuracy(ann, pred), dx.majority_vote_accuracy(ann, pred)
+    assert float(naive_accuracy.sel(system="good")) == pytest.approx((2 / 3 + 1 + 1 / 2) / 3)
     assert float(vote.sel(system="good")) == pytest.approx((1 + 1 + 1 / 2) / 3)
     assert float(vote.sel(system="bad")) == pytest.approx((0 + 0 + 1 / 2) / 3)
-    assert one.dims == vote.dims == ("system",)
+    assert naive_accuracy.dims == vote.dims == ("system",)
 
 
 def test_naive_accuracy_falls_in_a_line_with_noise_and_the_vote_holds_out():

@@ -223,7 +223,7 @@ def answers(evaluation: xr.DataTree, system: object) -> Facts:
     scope = labelled(evaluation, str(draws.attrs["scope"]))
     return {
         "name": system, "scope": scope, "humans": humans,
-        "of_all": " of all items" if scope == LABELLED else "",
+        "estimated": "all items" if scope == LABELLED else scope,
         "agreement": float(own["annotator_agreement"].mean()),
         "by_items": _by_items(evaluation, system),
         "panel": _with_interval(own["panel_agreement"]),

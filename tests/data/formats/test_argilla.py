@@ -26,21 +26,21 @@ RECORD = {
 
 
 def record(item, responses=(), suggestion=None, question="label", **more):
-    said = [{"value": value, "user_id": who} for who, value in responses]
+    labels = [{"value": value, "user_id": who} for who, value in responses]
     return {
         "id": item,
         "fields": {"text": f"text {item}"},
         "metadata": {"site": f"site {item}"},
         "suggestions": {question: suggestion} if suggestion else {},
-        "responses": {question: said} if said else {},
+        "responses": {question: labels} if labels else {},
         **more,
     }
 
 
 @pytest.fixture
 def read(file):
-    def read(records, what=dx.read_annotations, **options):
-        return what(file("a.json", json.dumps(records)), format="argilla", **options)
+    def read(records, reader=dx.read_annotations, **options):
+        return reader(file("a.json", json.dumps(records)), format="argilla", **options)
 
     return read
 
@@ -103,7 +103,7 @@ def test_responses_without_a_value_are_counted_and_said(read):
 
 
 @pytest.mark.parametrize(
-    ("records", "said"),
+    ("records", "words"),
     [
         (
             [record("a", [("ann", ["x", "y"])])],
@@ -117,10 +117,10 @@ def test_responses_without_a_value_are_counted_and_said(read):
         ([record(None, [("ann", "x")])], "to read as item"),
     ],
 )
-def test_what_cannot_be_read_is_named(read, records, said):
-    with pytest.raises(dx.FormatError if said != "record a" else dx.AnnotationError) as problem:
+def test_what_cannot_be_read_is_named(read, records, words):
+    with pytest.raises(dx.FormatError if words != "record a" else dx.AnnotationError) as problem:
         read(records)
-    assert said in str(problem.value)
+    assert words in str(problem.value)
 
 
 def test_a_suggestion_by_nobody_is_refused(read):

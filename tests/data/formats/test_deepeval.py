@@ -13,8 +13,8 @@ import dissensus as dx
 
 @pytest.fixture
 def read(file):
-    def read(content=DEEPEVAL, what=dx.read_predictions, **options):
-        return what(file("d.json", content), format="deepeval", **options)
+    def read(content=DEEPEVAL, reader=dx.read_predictions, **options):
+        return reader(file("d.json", content), format="deepeval", **options)
 
     return read
 
@@ -26,7 +26,7 @@ def with_metrics(*metrics):
 
 
 def test_metrics_are_annotators(read, statements):
-    ann = read(what=dx.read_annotations, stratum="topic")
+    ann = read(reader=dx.read_annotations, stratum="topic")
     assert statements(ann) == {
         ("test_case_0", "Faithfulness", 1), ("test_case_0", "Correctness [GEval]", 0),
         ("test_case_1", "Faithfulness", 1), ("test_case_1", "Correctness [GEval]", 1),

@@ -23,9 +23,9 @@ EXPECTED = {("i1", "ann", "x"), ("i1", "bob", "y"), ("i2", "ann", "y")}
 
 @pytest.mark.parametrize("known", formats.FORMATS, ids=formats.names())
 def test_every_registered_format_has_a_reader_and_a_place_in_the_docs(known):
-    for what in known.reads:
-        assert callable(getattr(known.module, f"read_{what}"))
-        assert f'"{known.name}"' in inspect.getdoc(getattr(formats, f"read_{what}"))
+    for content in known.reads:
+        assert callable(getattr(known.module, f"read_{content}"))
+        assert f'"{known.name}"' in inspect.getdoc(getattr(formats, f"read_{content}"))
     assert known.module.__doc__
     assert formats.get(known.name) is known
     table = Path(__file__).parents[3].joinpath("docs", "choosing.md").read_text("utf-8")

@@ -16,8 +16,8 @@ UNSCORED = INSPECT.replace("facts,I,I", "facts,,I")
 
 @pytest.fixture
 def read(file):
-    def read(text=INSPECT, what=dx.read_annotations, **options):
-        return what(file("s.csv", text), format="inspect-ai", **options)
+    def read(text=INSPECT, reader=dx.read_annotations, **options):
+        return reader(file("s.csv", text), format="inspect-ai", **options)
 
     return read
 
@@ -33,10 +33,10 @@ def test_scorers_are_annotators(read, statements):
 
 
 def test_scorers_are_systems(read):
-    pred = read(what=dx.read_predictions)
+    pred = read(reader=dx.read_predictions)
     assert pred["system"].values.tolist() == ["match", "model_graded_qa"]
-    one = read(what=dx.read_predictions, label="match")
-    assert one["label"].values[one["label_code"].values.ravel()].tolist() == ["C", "I", "I"]
+    match = read(reader=dx.read_predictions, label="match")
+    assert match["label"].values[match["label_code"].values.ravel()].tolist() == ["C", "I", "I"]
 
 
 def test_a_parquet_file_with_numbers(tmp_path):
@@ -87,7 +87,8 @@ def test_other_files_and_arguments_are_refused(read, file):
         ("nothing", lambda: read(INSPECT.replace("sums,C,C", "sums,,C").replace(",I,", ",,"),
                                  label="match"), r"expected scores from 'match'; found none"),
         ("rank", lambda: read(rank="epoch"), r"rank=: expected no such argument with .*inspect-ai"),
-        ("system", lambda: read(what=dx.read_predictions, system="model"), r"system=: expected no"),
+        ("system", lambda: read(reader=dx.read_predictions, system="model"),
+         r"system=: expected no"),
         ("no format", lambda: dx.read_predictions(file("s.csv", INSPECT)),
          r"looks like a table of samples of Inspect.*format='inspect-ai'"),
     ])  # fmt: skip

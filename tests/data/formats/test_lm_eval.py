@@ -19,9 +19,9 @@ FILTERS = [
 
 @pytest.fixture
 def read(file):
-    def read(lines, what=dx.read_predictions, **options):
+    def read(lines, reader=dx.read_predictions, **options):
         path = file("samples_gsm8k.jsonl", "\n".join(map(json.dumps, lines)))
-        return what(path, format="lm-eval", **options)
+        return reader(path, format="lm-eval", **options)
 
     return read
 

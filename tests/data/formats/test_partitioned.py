@@ -78,11 +78,11 @@ def test_labels_are_understood_as_in_one_table(table, tmp_path, how):
     )
 
 
-@pytest.mark.parametrize("said", ["numbers", "whole", "spelled"])
-def test_numbers_too(table, tmp_path, said):
+@pytest.mark.parametrize("form", ["numbers", "whole", "spelled"])
+def test_numbers_too(table, tmp_path, form):
     rng = np.random.default_rng(2)
     table["said"] = {"numbers": rng.normal(size=N_ROWS), "whole": rng.integers(1, 6, N_ROWS),
-                     "spelled": rng.integers(1, 6, N_ROWS).astype(str)}[said]  # fmt: skip
+                     "spelled": rng.integers(1, 6, N_ROWS).astype(str)}[form]  # fmt: skip
     folder = split(table, tmp_path / "labels")
     result = dx.read_annotations(folder, store=tmp_path / "a", **COLUMNS)
     assert_same(result, dx.annotations(table, **COLUMNS))
@@ -112,26 +112,26 @@ def test_one_file_goes_into_a_store_too(table, tmp_path):
     assert chunked.attrs["item_chunks"][0] == 5
 
 
-def damaged(table, what):
+def damaged(table, damage):
     table = table.astype({"who": object})
-    if what == "twice":
+    if damage == "twice":
         return pd.concat([table, table.iloc[[0]]])
     column, value = {"missing": ("said", None), "mixed": ("who", "ann"),
-                     "unsure": ("sure", 1.5), "blank": ("case", "")}[what]  # fmt: skip
+                     "unsure": ("sure", 1.5), "blank": ("case", "")}[damage]  # fmt: skip
     table.loc[200, column] = value
-    if what == "mixed":
+    if damage == "mixed":
         table["who"] = table["who"].astype(str)
         table.loc[200, "who"] = "a\0b"
     return table
 
 
-@pytest.mark.parametrize(("what", "words"), [
+@pytest.mark.parametrize(("damage", "words"), [
     ("missing", r"2\.parquet.*'said'.*row group 1, row 20.*missing"),
     ("twice", "one label for each item and annotator"), ("unsure", "confidence|sure"),
     ("blank", "'case'"), ("mixed", "'who'"),
 ])  # fmt: skip
-def test_bad_rows_are_named_and_leave_no_store(table, tmp_path, what, words):
-    table = damaged(table, what)
+def test_bad_rows_are_named_and_leave_no_store(table, tmp_path, damage, words):
+    table = damaged(table, damage)
     table["who"] = table["who"].astype(str)
     folder = split(table, tmp_path / "labels")
     with pytest.raises(dx.AnnotationError, match=words):

@@ -14,8 +14,8 @@ ERROR = {"failureReason": 2, "error": "429", "gradingResult": None, "success": F
 
 @pytest.fixture
 def read(file):
-    def read(content=PROMPTFOO, what=dx.read_annotations, **options):
-        return what(file("r.json", content), format="promptfoo", **options)
+    def read(content=PROMPTFOO, reader=dx.read_annotations, **options):
+        return reader(file("r.json", content), format="promptfoo", **options)
 
     return read
 
@@ -28,7 +28,7 @@ def test_assertions_are_annotators(read, statements):
 
 
 def test_assertions_are_systems_with_scores(read):
-    pred = read(what=dx.read_predictions, label="llm-rubric", kind="continuous")
+    pred = read(reader=dx.read_predictions, label="llm-rubric", kind="continuous")
     assert pred["value"].values.ravel().tolist() == [0.9, 0.2]
     assert pred["system"].values.tolist() == ["llm-rubric"]
 

@@ -93,14 +93,14 @@ def test_rankings_in_a_table_say_what_the_nested_lists_say(shared):
     }
     ann = dx.from_rankings(named)
 
-    def said(data):
+    def rows_of(data):
         keys = [
             data[role].values[data[f"{role}_code"].values].tolist()
             for role in ("item", "annotator", "label")
         ]
         return set(zip(*keys, data["rank"].values.tolist(), strict=True))
 
-    assert said(ann) == said(table)
+    assert rows_of(ann) == rows_of(table)
 
 
 def test_a_typed_table_says_what_the_nested_lists_say(tmp_path):
@@ -136,7 +136,7 @@ def test_typed_long_tables(file, statements, tmp_path):
     assert ann.attrs["kind"] == "nominal"
     item, system = pred["item"].values.tolist(), pred["system"].values.tolist()
     label = pred["label"].values[pred["label_code"].values[..., 0]]
-    assert {(item[i], system[s], one) for (i, s), one in np.ndenumerate(label)} == set(answers)
+    assert {(item[i], system[s], y) for (i, s), y in np.ndenumerate(label)} == set(answers)
     for data in (ann, pred):
         assert dx.validate(data) is data
         data.to_netcdf(tmp_path / "data.nc", engine="h5netcdf")

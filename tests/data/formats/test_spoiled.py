@@ -39,11 +39,11 @@ def spoiled(content, path, odd):
     return out
 
 
-def check(path, name, what):
+def check(path, name, kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dx.DissensusWarning)
         try:
-            getattr(dx, f"read_{what}")(path, format=name, **OPTIONS.get(name, {}))
+            getattr(dx, f"read_{kind}")(path, format=name, **OPTIONS.get(name, {}))
         except dx.DissensusError as problem:
             assert path.name in str(problem) or "=" in str(problem), problem
 
@@ -56,20 +56,20 @@ def parsed(name):
     return content
 
 
-CASES = [(known.name, what) for known in formats.FORMATS if known.name in FILES
-         for what in known.reads]  # fmt: skip
+CASES = [(known.name, kind) for known in formats.FORMATS if known.name in FILES
+         for kind in known.reads]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "what"), CASES)
-def test_every_file_is_read(name, what, file):
-    read = getattr(dx, f"read_{what}")
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_every_file_is_read(name, kind, file):
+    read = getattr(dx, f"read_{kind}")
     data = read(file(*FILES[name]), format=name, **OPTIONS.get(name, {}))
     assert data.attrs["format"] == name
 
 
 @pytest.mark.unit(0, long=2)
-@pytest.mark.parametrize(("name", "what"), [case for case in CASES if case[0] != "inspect-ai"])
-def test_odd_values_are_read_or_refused(name, what, file):
+@pytest.mark.parametrize(("name", "kind"), [case for case in CASES if case[0] != "inspect-ai"])
+def test_odd_values_are_read_or_refused(name, kind, file):
     content = parsed(name)
     ending = ".jsonl" if name == "lm-eval" else ".json"
     for path in places(content):
@@ -77,12 +77,12 @@ def test_odd_values_are_read_or_refused(name, what, file):
             harmed = spoiled(content, path, odd)
             if ending == ".jsonl" and isinstance(harmed, list):
                 harmed = "\n".join(map(json.dumps, harmed))
-            check(file(f"a{ending}", harmed), name, what)
+            check(file(f"a{ending}", harmed), name, kind)
 
 
 @pytest.mark.unit(0, long=1)
-@pytest.mark.parametrize("what", ["annotations", "predictions"])
-def test_odd_cells_are_read_or_refused(what, file):
+@pytest.mark.parametrize("kind", ["annotations", "predictions"])
+def test_odd_cells_are_read_or_refused(kind, file):
     rows = [row.split(",") for row in FILES["inspect-ai"][1].splitlines()]
     for number in (0, len(rows) - 1):
         for column in range(len(rows[0])):
@@ -90,4 +90,4 @@ def test_odd_cells_are_read_or_refused(what, file):
                 harmed = copy.deepcopy(rows)
                 harmed[number][column] = odd
                 text = "\n".join(map(",".join, harmed))
-                check(file("a.csv", text + "\n"), "inspect-ai", what)
+                check(file("a.csv", text + "\n"), "inspect-ai", kind)

@@ -31,7 +31,7 @@ def learned(data, step=0.0):
     """Return the posterior median of each of the prior's parameters."""
     units, data = units_of(data), rounded(data, step)
     result = units.prior(draw_priors(units, data, 200, 100, 7)[:, :4])
-    return NormalGamma(*(np.median(one) for one in result))
+    return NormalGamma(*(np.median(draws) for draws in result))
 
 
 def reduced(scores, item):

@@ -118,9 +118,9 @@ def log_scale(x, prior):
     return float(np.sum(known[form].logpdf(x) + (np.log(2) if form == HALF_T else 0.0)))
 
 
-def log_scales(one):
+def log_scales(case):
     """Return the log prior density of everything but means and effects."""
-    par, priors = one.par, one.priors
+    par, priors = case.par, case.priors
     total = (priors.lkj - 1) * np.linalg.slogdet(par.correlation)[1]
     for p in range(len(par.mu)):
         total += log_scale(par.sd_item[p], priors.sd_item[p])
@@ -128,35 +128,35 @@ def log_scales(one):
     return total
 
 
-def log_residuals(one):
+def log_residuals(case):
     """Return the log prior density of residual standard deviations."""
-    return sum(log_scale(x, prior) for x, prior in zip(one.par.sd, one.priors.sd, strict=True))
+    return sum(log_scale(x, prior) for x, prior in zip(case.par.sd, case.priors.sd, strict=True))
 
 
-def cell_covariance(one):
+def cell_covariance(case):
     """Return the prior covariance of all cells' effects (cell, cell)."""
-    data, par = one.data, one.par
+    data, par = case.data, case.par
     p = data.cell_pool
     same = data.cell_item[:, None] == data.cell_item
     return same * par.correlation[p[:, None], p] * par.sd_item[p][:, None] * par.sd_item[p]
 
 
-def log_means(one):
+def log_means(case):
     """Return the log prior density of the means."""
-    return stats.norm.logpdf(one.par.mu, *one.priors.mu.T).sum()
+    return stats.norm.logpdf(case.par.mu, *case.priors.mu.T).sum()
 
 
-def log_effects(one):
+def log_effects(case):
     """Return the log density of effects given their standard deviations."""
-    par = one.par
-    items = stats.multivariate_normal(cov=cell_covariance(one)).logpdf(par.item)
-    sd = par.sd_annotator[one.data.annotator_pool]
+    par = case.par
+    items = stats.multivariate_normal(cov=cell_covariance(case)).logpdf(par.item)
+    sd = par.sd_annotator[case.data.annotator_pool]
     return items + stats.norm.logpdf(par.annotator, 0.0, sd).sum()
 
 
-def log_labels(one, family):
+def log_labels(case, family):
     """Return the log-likelihood of the labels given everything."""
-    value, eta, par = one.data.value, one.eta, one.par
+    value, eta, par = case.data.value, case.eta, case.par
     if family == "bernoulli":
         return special.log_expit(np.where(value == 1, eta, -eta)).sum()
     if family == "ordinal":
@@ -164,12 +164,12 @@ def log_labels(one, family):
         y = value.astype(int)
         between = stats.norm.cdf(cut[y + 1] - eta) - stats.norm.cdf(cut[y] - eta)
         return np.log(np.maximum(between, 1e-300)).sum()
-    return stats.norm.logpdf(value, eta, residual(one)).sum()
+    return stats.norm.logpdf(value, eta, residual(case)).sum()
 
 
-def residual(one):
+def residual(case):
     """Return the residual standard deviation of every label."""
-    return one.par.sd[one.pool if len(one.par.sd) > 1 else np.zeros_like(one.pool)]
+    return case.par.sd[case.pool if len(case.par.sd) > 1 else np.zeros_like(case.pool)]
 
 
 def check_normal(draws, mean, covariance):

@@ -24,11 +24,11 @@ CASES = [("gaussian", 2, True), ("bernoulli", 2, False), ("ordinal", 2, False),
         ("bernoulli", 3, False), ("ordinal", 1, False), ("ordinal", 3, False)]  # fmt: skip
 
 
-def labels_anew(one, family, rng):
+def labels_anew(case, family, rng):
     """Write labels drawn from where the chain stands into the study."""
-    data, par, eta = one.data, one.par, one.eta
+    data, par, eta = case.data, case.par, case.eta
     if family == "gaussian":
-        data.value[:] = eta + residual(one) * rng.standard_normal(len(eta))
+        data.value[:] = eta + residual(case) * rng.standard_normal(len(eta))
         par.latent[:] = data.value
     elif family == "bernoulli":
         data.value[:] = rng.random(len(eta)) < special.expit(eta)
@@ -37,9 +37,9 @@ def labels_anew(one, family, rng):
         data.value[:] = np.searchsorted(cutpoints(par.gap), latent)
 
 
-def kept(one, n_cells):
+def kept(case, n_cells):
     """Return the numbers whose prior is known, and a few that only fit in one way."""
-    par, data = one.par, one.data
+    par, data = case.par, case.data
     p, who = data.cell_pool[n_cells - 1], data.annotator_pool
     out = {f"mu {k}": x for k, x in enumerate(par.mu)}
     out |= {f"sd_item {k}": x for k, x in enumerate(par.sd_item)}
@@ -56,17 +56,17 @@ def kept(one, n_cells):
     return out
 
 
-def prior_of(name, one):
+def prior_of(name, case):
     """Return a parameter's prior distribution function."""
-    priors, what = one.priors, name.split()[0]
-    if what == "mu":
+    priors, parameter = case.priors, name.split()[0]
+    if parameter == "mu":
         return stats.norm(*priors.mu[int(name[-1])]).cdf
-    if what in {"item", "annotator", "cell"}:
+    if parameter in {"item", "annotator", "cell"}:
         return stats.norm.cdf
-    if what == "correlation":  # of one pair, with LKJ(eta) of n pools
-        shape = priors.lkj + (len(one.par.mu) - 2) / 2
+    if parameter == "correlation":  # of one pair, with LKJ(eta) of n pools
+        shape = priors.lkj + (len(case.par.mu) - 2) / 2
         return stats.beta(shape, shape, loc=-1, scale=2).cdf
-    form, size, df = priors.gap if what == "gap" else getattr(priors, what)[int(name[-1])]
+    form, size, df = priors.gap if parameter == "gap" else getattr(priors, parameter)[int(name[-1])]
     if form == 1.0:
         return lambda x: 2 * stats.t(df, scale=size).cdf(x) - 1
     return (stats.halfnorm if form == 0.0 else stats.expon)(scale=size).cdf
@@ -74,25 +74,25 @@ def prior_of(name, one):
 
 def gathered(family, n_pools, own_residual, sweeps, anew=labels_anew):
     """Run the chain; return the study and what was visited (name: draws)."""
-    one = study(n_pools, family, seed=n_pools, own_residual=own_residual, n_items=4)
+    case = study(n_pools, family, seed=n_pools, own_residual=own_residual, n_items=4)
     if family == "gaussian":  # a residual near 0 would hold the chain for long
-        one.priors.sd[:] = [0.0, 1.0, 0.0]
+        case.priors.sd[:] = [0.0, 1.0, 0.0]
     rng, state = np.random.default_rng(1), started(np.uint64(2))
-    known = learned(one.data, family, one.par)
-    advance(family, state, one.data, one.par, one.priors, known, 50, learning=True)
+    known = learned(case.data, family, case.par)
+    advance(family, state, case.data, case.par, case.priors, known, 50, learning=True)
     result: dict[str, list[float]] = {}
-    trace = room_for(one.data, one.par, 1)
+    trace = room_for(case.data, case.par, 1)
     for sweep in range(-200, sweeps):
-        anew(one, family, rng)
-        advance(family, state, one.data, one.par, one.priors, known, 1, learning=False,
+        anew(case, family, rng)
+        advance(family, state, case.data, case.par, case.priors, known, 1, learning=False,
                 trace=trace)  # fmt: skip
         if sweep >= 0 and sweep % THIN == 0:
-            numbers = kept(one, len(one.par.item))
+            numbers = kept(case, len(case.par.item))
             if family == "gaussian":
-                numbers |= {f"sd {k}": x for k, x in enumerate(one.par.sd)}
+                numbers |= {f"sd {k}": x for k, x in enumerate(case.par.sd)}
             for name, x in numbers.items():
                 result.setdefault(name, []).append(x)
-    return one, {name: np.array(values) for name, values in result.items()}
+    return case, {name: np.array(values) for name, values in result.items()}
 
 
 def p_value(places):
@@ -112,8 +112,8 @@ def p_value(places):
 
 def suspects(family, n_pools, own_residual, sweeps, **how):
     """Return p-values below one in ten thousand."""
-    one, result = gathered(family, n_pools, own_residual, sweeps, **how)
-    p = {name: p_value(prior_of(name, one)(x)) for name, x in result.items()}
+    case, result = gathered(family, n_pools, own_residual, sweeps, **how)
+    p = {name: p_value(prior_of(name, case)(x)) for name, x in result.items()}
     return {name: value for name, value in p.items() if value < 1e-4}
 
 
@@ -132,8 +132,8 @@ def test_sweeps_and_new_labels_leave_the_prior(family, n_pools, own_residual, sw
 def test_labels_of_another_process_are_noticed():
     """Annotators' effects that count half: what a fault in a sweep would look like."""
 
-    def anew(one, family, rng):
-        half = one._replace(par=one.par._replace(annotator=one.par.annotator / 2))
+    def anew(case, family, rng):
+        half = case._replace(par=case.par._replace(annotator=case.par.annotator / 2))
         labels_anew(half, family, rng)
 
     assert suspects("gaussian", 1, False, REDUCED, anew=anew)

@@ -17,30 +17,30 @@ from dissensus.families.crossed.kernels import odds as kernel
 from dissensus.families.crossed.kernels.odds import parabola
 
 
-def known_of(one):
-    return kernel.odds(one.data, one.par)
+def known_of(case):
+    return kernel.odds(case.data, case.par)
 
 
-def of_cells(one, known, pool, effect):
-    data = one.data
+def of_cells(case, known, pool, effect):
+    data = case.data
     layout = (data.cell_start, data.cell_pool, data.annotator)
     return kernel.log_of_cells(pool, *layout, known.cell_sum, known.annotator, effect)
 
 
-def of_annotators(one, known, pool, effect):
-    data = one.data
+def of_annotators(case, known, pool, effect):
+    data = case.data
     layout = (data.cell_start, data.cell_pool, data.annotator, data.annotator_pool)
-    sums = (known.annotator_sum, known.cell, one.par.mu[pool])
+    sums = (known.annotator_sum, known.cell, case.par.mu[pool])
     return kernel.log_of_annotators(pool, *layout, *sums, effect, known.trial_annotator)
 
 
-def totals(one, known):
+def totals(case, known):
     """Return the log-likelihood by cells and by annotators, with what each leaves out."""
-    par, data = one.par, one.data
+    par, data = case.par, case.data
     by_cells = by_annotators = 0.0
     for p in range(len(par.mu)):
-        by_cells += of_cells(one, known, p, par.item)
-        by_annotators += of_annotators(one, known, p, par.annotator)
+        by_cells += of_cells(case, known, p, par.item)
+        by_annotators += of_annotators(case, known, p, par.annotator)
     held_cells = np.clip(par.item, -150, 150)
     held_people = np.clip(par.mu[data.annotator_pool] + par.annotator, -150, 150)
     by_cells += (known.annotator_sum * held_people).sum()
@@ -50,24 +50,24 @@ def totals(one, known):
 
 @pytest.mark.parametrize("n_pools", [1, 2, 3])
 def test_both_sides_add_up_to_the_likelihood(n_pools):
-    one = study(n_pools, "bernoulli", seed=1)
-    want = log_labels(one, "bernoulli")
-    assert totals(one, known_of(one)) == pytest.approx((want, want), rel=1e-11)
+    case = study(n_pools, "bernoulli", seed=1)
+    want = log_labels(case, "bernoulli")
+    assert totals(case, known_of(case)) == pytest.approx((want, want), rel=1e-11)
 
 
 @pytest.mark.parametrize("size", [100.0, 149.0, 400.0, 1e6])
 def test_effects_as_large_as_can_be_overflow_nowhere(size):
     """Beyond 150 logits an effect counts as 150, on either side."""
-    one = study(2, "bernoulli", seed=3)
+    case = study(2, "bernoulli", seed=3)
     rng = np.random.default_rng(1)
-    one.par.item[:] = size * rng.choice([-1, 1], len(one.par.item))
-    one.par.annotator[:] = size * rng.choice([-1, 1], len(one.par.annotator))
-    one.par.mu[:] = 0.0
-    item, annotator = (x.clip(-150, 150) for x in (one.par.item, one.par.annotator))
-    held = one._replace(par=one.par._replace(item=item, annotator=annotator))
+    case.par.item[:] = size * rng.choice([-1, 1], len(case.par.item))
+    case.par.annotator[:] = size * rng.choice([-1, 1], len(case.par.annotator))
+    case.par.mu[:] = 0.0
+    item, annotator = (x.clip(-150, 150) for x in (case.par.item, case.par.annotator))
+    held = case._replace(par=case.par._replace(item=item, annotator=annotator))
     want = log_labels(held, "bernoulli")
     assert np.isfinite(want)
-    assert totals(one, known_of(one)) == pytest.approx((want, want), rel=1e-11)
+    assert totals(case, known_of(case)) == pytest.approx((want, want), rel=1e-11)
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 300, 100_000])
@@ -109,11 +109,11 @@ def moments(mean, sd, total, others):
             epsrel=1e-10, limit=400, points=[middle],
         )[0]  # fmt: skip
 
-    zero, one, two = raw(0), raw(1), raw(2)
-    return middle + one / zero, two / zero - (one / zero) ** 2
+    mass, first_moment, second_moment = raw(0), raw(1), raw(2)
+    return middle + first_moment / mass, second_moment / mass - (first_moment / mass) ** 2
 
 
-def found(mean, sd, n, total):
+def parabola_of(mean, sd, n, total):
     others = np.append(odds(n), np.nan)
     parts = parabola(mean, math.log(sd), float(total), others, n)
     return dict(zip(("linear", "curvature", "shift", "stretch"), parts, strict=True))
@@ -121,7 +121,7 @@ def found(mean, sd, n, total):
 
 @pytest.mark.parametrize(("mean", "sd", "n", "total"), CASES)
 def test_a_parabola_has_the_posteriors_moments(mean, sd, n, total):
-    site = found(mean, sd, n, total)
+    site = parabola_of(mean, sd, n, total)
     want_mean, want_variance = moments(mean, sd, total, odds(n))
     precision = site["curvature"] + 1 / sd**2
     spread = math.sqrt(want_variance)
@@ -136,7 +136,7 @@ def test_the_path_goes_where_the_posterior_goes(mean, sd, n, total):
 
     To a few hundredths: where an effect is far from normal no more is asked of two dozen nodes.
     """
-    site = found(mean, sd, n, total)
+    site = parabola_of(mean, sd, n, total)
 
     def by_site(s):
         inverse = 1 / (math.exp(-2 * s) + site["curvature"])
@@ -157,4 +157,4 @@ def test_the_path_goes_where_the_posterior_goes(mean, sd, n, total):
 @pytest.mark.parametrize("sd", [1e-3, 1.0, 50.0])
 def test_extremes_are_finite(mean, sd):
     for total in (0, 3, 6):
-        assert np.isfinite(list(found(mean, sd, 6, total).values())).all()
+        assert np.isfinite(list(parabola_of(mean, sd, 6, total).values())).all()

@@ -25,40 +25,40 @@ from dissensus.families.crossed.kernels.data import cutpoints, label_sums
 from dissensus.kernels.random import started
 
 
-def log_likelihood(one, mu, cut, boundary, pool=kernel.NO_POOL, by=(1.0, 1.0)):
-    data, par = one.data, one.par
+def log_likelihood(case, mu, cut, boundary, pool=kernel.NO_POOL, by=(1.0, 1.0)):
+    data, par = case.data, case.par
     layout = (data.value, data.cell_start, data.cell_pool, data.annotator)
     given = (*layout, par.item, par.annotator, None, mu, cut, pool, np.array(by))
     return kernel.log_likelihood(*given, *boundary)
 
 
-def log_posterior(one, pool, x, boundary, slopes):
-    given = kernel.given_effects(one.data, one.par, one.priors)
-    free = np.zeros(len(one.par.gap), dtype=bool)
+def log_posterior(case, pool, x, boundary, slopes):
+    given = kernel.given_effects(case.data, case.par, case.priors)
+    free = np.zeros(len(case.par.gap), dtype=bool)
     return kernel._log_posterior(
         *given, pool, free, x, *boundary, slopes.gradient[0], slopes.root[0]
     )
 
 
-def loose_of(one):
-    return kernel.loose_gaps(one.data, len(one.par.gap))
+def loose_of(case):
+    return kernel.loose_gaps(case.data, len(case.par.gap))
 
 
-def free(one, pool, since=None):
+def free(case, pool, since=None):
     """Return means, log gaps, and log factors of a pool since a former state."""
-    now, then = one.par, since or one.par
+    now, then = case.par, since or case.par
     logs = [np.log(now.sd_item[pool] / then.sd_item[pool])]
     if now.sd_annotator.any():
         logs.append(np.log(now.sd_annotator[pool] / then.sd_annotator[pool]))
     return np.concatenate([now.mu, np.log(now.gap), logs])
 
 
-def put(one, pool, numbers):
+def put(case, pool, numbers):
     """Return the study with other means, gaps and a pool's factors; annotators have effects."""
-    data, par, n = one.data, one.par, len(one.par.mu)
+    data, par, n = case.data, case.par, len(case.par.mu)
     items, people = np.ones(n), np.ones(n)
     items[pool], people[pool] = np.exp(numbers[-2:])
-    return one._replace(par=par._replace(
+    return case._replace(par=par._replace(
         mu=numbers[:n], gap=np.exp(numbers[n:-2]), sd_item=par.sd_item * items,
         item=par.item * items[data.cell_pool], sd_annotator=par.sd_annotator * people,
         annotator=par.annotator * people[data.annotator_pool],
@@ -71,31 +71,31 @@ def slope(f, x, k, step=1e-5):
     return (f(x + away) - f(x - away)) / (2 * step)
 
 
-def log_density(one, pool, numbers):
+def log_density(case, pool, numbers):
     """Of means, log gaps and log factors, with the volume of what a factor multiplies."""
-    one = put(one, pool, numbers)
-    total = log_labels(one, "ordinal") + log_means(one) + log_effects(one) + log_scales(one)
-    total += log_scale(one.par.gap, one.priors.gap) + np.log(one.par.gap).sum()
-    volume = [1 + (of == pool).sum() for of in (one.data.cell_pool, one.data.annotator_pool)]
+    case = put(case, pool, numbers)
+    total = log_labels(case, "ordinal") + log_means(case) + log_effects(case) + log_scales(case)
+    total += log_scale(case.par.gap, case.priors.gap) + np.log(case.par.gap).sum()
+    volume = [1 + (of == pool).sum() for of in (case.data.cell_pool, case.data.annotator_pool)]
     return total + np.array(volume) @ numbers[-2:]
 
 
 @pytest.mark.parametrize("n_labels", [2, 3, 5])
 def test_slopes_in_the_cutpoints_of_each_pool(n_labels):
     """Moving a pool's mean and all of its cutpoints together changes nothing; slopes say so."""
-    one = study(2, "ordinal", n_labels=n_labels, seed=2)
-    boundary, _ = kernel.slopes_room(one.par)
-    cut, mu = cutpoints(one.par.gap), one.par.mu
+    case = study(2, "ordinal", n_labels=n_labels, seed=2)
+    boundary, _ = kernel.slopes_room(case.par)
+    cut, mu = cutpoints(case.par.gap), case.par.mu
 
     def height(x, mu=mu):
-        return log_likelihood(one, mu, x, kernel.slopes_room(one.par)[0])
+        return log_likelihood(case, mu, x, kernel.slopes_room(case.par)[0])
 
     def by_pool(x):
-        other, _ = kernel.slopes_room(one.par)
-        log_likelihood(one, mu, x, other)
+        other, _ = kernel.slopes_room(case.par)
+        log_likelihood(case, mu, x, other)
         return other.first
 
-    log_likelihood(one, mu, cut, boundary)
+    log_likelihood(case, mu, cut, boundary)
     for k in range(len(cut)):
         assert boundary.first[:, k].sum() == pytest.approx(slope(height, cut, k), rel=1e-6)
         curve = slope(by_pool, cut, k)
@@ -109,37 +109,37 @@ def test_slopes_in_the_cutpoints_of_each_pool(n_labels):
 
 def test_slopes_in_the_factors_of_effects():
     """The log-likelihood is curved in a factor as in a coefficient, by which effects are times."""
-    one = study(2, "ordinal", n_labels=4, seed=4)
-    cut, mu = cutpoints(one.par.gap), one.par.mu
+    case = study(2, "ordinal", n_labels=4, seed=4)
+    cut, mu = cutpoints(case.par.gap), case.par.mu
 
-    def found(pool, by, at=cut):
-        boundary, _ = kernel.slopes_room(one.par)
-        return log_likelihood(one, mu, at, boundary, pool, by), boundary
+    def slopes_of(pool, by, at=cut):
+        boundary, _ = kernel.slopes_room(case.par)
+        return log_likelihood(case, mu, at, boundary, pool, by), boundary
 
     ones = np.ones(2)
     for p, j in np.ndindex(2, 2):
-        _, here = found(p, ones)
-        assert here.factor[j] == pytest.approx(slope(lambda x, p=p: found(p, x)[0], ones, j))
+        _, here = slopes_of(p, ones)
+        assert here.factor[j] == pytest.approx(slope(lambda x, p=p: slopes_of(p, x)[0], ones, j))
         # Slopes are in logarithms: divided by the factor they are in the factor itself.
-        curve = slope(lambda x, p=p: found(p, x)[1].factor / x, ones, j)
+        curve = slope(lambda x, p=p: slopes_of(p, x)[1].factor / x, ones, j)
         assert here.factors[j] == pytest.approx(-curve[j])
         assert here.factors[2] == pytest.approx(-curve[1 - j])
         for k in range(len(cut)):
-            both = slope(lambda x, p=p: found(p, ones, x)[1].factor, cut, k)
+            both = slope(lambda x, p=p: slopes_of(p, ones, x)[1].factor, cut, k)
             assert here.crossed[k, j] == pytest.approx(-both[j], abs=1e-8)
 
 
 @pytest.mark.parametrize("n_pools", [1, 2])
 @pytest.mark.parametrize("prior", [(0.0, 1.1, 0.0), (1.0, 0.8, 4.0), (2.0, 0.9, 0.0)])
 def test_the_log_density_and_its_gradient(n_pools, prior):
-    one = study(n_pools, "ordinal", n_labels=5, seed=3)
-    one.priors.gap[:] = prior
-    boundary, slopes = kernel.slopes_room(one.par)
+    case = study(n_pools, "ordinal", n_labels=5, seed=3)
+    case.priors.gap[:] = prior
+    boundary, slopes = kernel.slopes_room(case.par)
     pool, actual, want = n_pools - 1, [], []
-    at = free(one, pool)
+    at = free(case, pool)
 
     def height(x):
-        return log_posterior(one, pool, x, boundary, slopes)
+        return log_posterior(case, pool, x, boundary, slopes)
 
     rng = np.random.default_rng(1)
     for _ in range(5):
@@ -148,33 +148,33 @@ def test_the_log_density_and_its_gradient(n_pools, prior):
         gradient = slopes.gradient[0].copy()
         for k in range(len(x)):
             assert gradient[k] == pytest.approx(slope(height, x, k), rel=1e-5, abs=1e-6)
-        want.append(log_density(one, pool, x))
+        want.append(log_density(case, pool, x))
     np.testing.assert_allclose(np.diff(actual), np.diff(want), rtol=1e-8)
 
 
 def test_cutpoints_and_spreads_follow_their_density():
     """Three free numbers, by quadrature on a grid of a density that is tested above."""
-    one = study(1, "ordinal", n_labels=3, seed=5, n_items=5)
-    one.par.sd_annotator[:] = 0.0  # what annotators add stays as it is
-    boundary, slopes = kernel.slopes_room(one.par)
-    since = one.par._replace(sd_item=one.par.sd_item.copy(), item=one.par.item.copy())
+    case = study(1, "ordinal", n_labels=3, seed=5, n_items=5)
+    case.par.sd_annotator[:] = 0.0  # what annotators add stays as it is
+    boundary, slopes = kernel.slopes_room(case.par)
+    since = case.par._replace(sd_item=case.par.sd_item.copy(), item=case.par.item.copy())
     state, draws, moved = started(np.uint64(2)), [], np.zeros(2)
     for sweep in range(12_100):
         for often in (0, 1):
-            args = (one.data, one.par, one.priors, sweep < 50, loose_of(one), boundary, slopes)
+            args = (case.data, case.par, case.priors, sweep < 50, loose_of(case), boundary, slopes)
             moved[often] += kernel.move_cutpoints(state, *args, probability=float(often))
         if sweep >= 100 and sweep % 4 == 0:
-            draws.append(free(one, 0, since))
+            draws.append(free(case, 0, since))
     assert (moved > 0.4 * 12_100).all()
-    ratio = (par.item / par.sd_item for par in (one.par, since))
+    ratio = (par.item / par.sd_item for par in (case.par, since))
     np.testing.assert_allclose(*ratio)
-    draws, one = np.array(draws), one._replace(par=since)
+    draws, case = np.array(draws), case._replace(par=since)
     n, middle, spread = 61, draws.mean(axis=0), draws.std(axis=0)
     grid = [m + 7 * s * np.linspace(-1, 1, n) for m, s in zip(middle, spread, strict=True)]
     height = np.empty((n, n, n))
     for place in np.ndindex(n, n, n):
         x = np.array([axis[k] for axis, k in zip(grid, place, strict=True)])
-        height[place] = log_posterior(one, 0, x, boundary, slopes)
+        height[place] = log_posterior(case, 0, x, boundary, slopes)
     weight = np.exp(height - height.max())
     for k, axis in enumerate(grid):
         marginal = weight.sum(axis=tuple({0, 1, 2} - {k}))
@@ -197,38 +197,41 @@ UNUSED = {
 @pytest.mark.parametrize("n_pools", [1, 2])
 def test_a_loose_gap_moves_along_its_density(n_pools, change):
     """By SciPy, at the means and the gap that the move leaves behind, on both of its sides."""
-    one = study(n_pools, "ordinal", n_labels=5, seed=4)
-    one.data.value[:], loose = UNUSED[change][0](one.data.value), UNUSED[change][1]
-    assert np.flatnonzero(loose_of(one)).tolist() == loose
-    layout = (one.data.value, one.data.cell_start, one.data.cell_pool, one.data.annotator)
-    given = (*layout, one.par.item, one.par.annotator, None, one.priors.mu, one.priors.gap)
-    before, cuts = free(one, 0), cutpoints(one.par.gap)
+    case = study(n_pools, "ordinal", n_labels=5, seed=4)
+    case.data.value[:], loose = UNUSED[change][0](case.data.value), UNUSED[change][1]
+    assert np.flatnonzero(loose_of(case)).tolist() == loose
+    layout = (case.data.value, case.data.cell_start, case.data.cell_pool, case.data.annotator)
+    given = (*layout, case.par.item, case.par.annotator, None, case.priors.mu, case.priors.gap)
+    before, cuts = free(case, 0), cutpoints(case.par.gap)
     for g in loose:
         for upper in (True, False):
-            one.par.mu[:], one.par.gap[:] = before[:n_pools], np.exp(before[n_pools : n_pools + 3])
-            was, actual, want = np.append(one.par.mu, one.par.gap[g]), [], []
+            case.par.mu[:], case.par.gap[:] = (
+                before[:n_pools],
+                np.exp(before[n_pools : n_pools + 3]),
+            )
+            was, actual, want = np.append(case.par.mu, case.par.gap[g]), [], []
             for x in (-2.0, 0.1, 1.0):
-                moved = (one.par.mu, one.par.gap, was)
+                moved = (case.par.mu, case.par.gap, was)
                 actual.append(kernel._log_gap_density(x, g, upper, True, *given, *moved))
-                want.append(log_density(one, 0, free(one, 0)))
+                want.append(log_density(case, 0, free(case, 0)))
                 stay = slice(0, g + 1) if upper else slice(g + 1, None)
                 for p in range(n_pools):
-                    now = cutpoints(one.par.gap)[stay] - one.par.mu[p]
+                    now = cutpoints(case.par.gap)[stay] - case.par.mu[p]
                     np.testing.assert_allclose(now, cuts[stay] - before[p], atol=1e-12)
             np.testing.assert_allclose(np.diff(actual), np.diff(want), rtol=1e-8)
 
 
 def test_loose_gaps_are_held_where_the_others_move():
-    one = study(2, "ordinal", n_labels=5, seed=4)
-    one.data.value[:] = np.minimum(one.data.value, 2)
-    boundary, slopes = kernel.slopes_room(one.par)
-    state, before, moved = started(np.uint64(2)), one.par.gap.copy(), 0
+    case = study(2, "ordinal", n_labels=5, seed=4)
+    case.data.value[:] = np.minimum(case.data.value, 2)
+    boundary, slopes = kernel.slopes_room(case.par)
+    state, before, moved = started(np.uint64(2)), case.par.gap.copy(), 0
     for _ in range(50):
-        args = (one.data, one.par, one.priors, True, loose_of(one), boundary, slopes)
+        args = (case.data, case.par, case.priors, True, loose_of(case), boundary, slopes)
         moved += kernel.move_cutpoints(state, *args)
     assert moved > 10
-    assert abs(one.par.gap[0] - before[0]) > 0.01
-    np.testing.assert_allclose(one.par.gap[1:], before[1:], rtol=1e-3)
+    assert abs(case.par.gap[0] - before[0]) > 0.01
+    np.testing.assert_allclose(case.par.gap[1:], before[1:], rtol=1e-3)
 
 
 @pytest.mark.long
@@ -252,101 +255,101 @@ def test_labels_that_nobody_gives_do_not_slow_the_chains(cuts, turned):
 
 def test_spreads_move_one_pool_at_a_time():
     """All ten at once would move in one step of ten; effects stay the same multiples of sds."""
-    one = study(10, "ordinal", n_labels=4, seed=8, n_items=40)
-    boundary, slopes = kernel.slopes_room(one.par)
-    state, times, since = started(np.uint64(9)), np.zeros(10), one.par.sd_item.copy()
-    ratios = one.par.item / one.par.sd_item[one.data.cell_pool]
+    case = study(10, "ordinal", n_labels=4, seed=8, n_items=40)
+    boundary, slopes = kernel.slopes_room(case.par)
+    state, times, since = started(np.uint64(9)), np.zeros(10), case.par.sd_item.copy()
+    ratios = case.par.item / case.par.sd_item[case.data.cell_pool]
     for sweep in range(2_000):
-        args = (one.data, one.par, one.priors, sweep < 100, loose_of(one), boundary, slopes)
+        args = (case.data, case.par, case.priors, sweep < 100, loose_of(case), boundary, slopes)
         moved = kernel.move_cutpoints(state, *args, probability=1.0)
-        places = np.flatnonzero(one.par.sd_item != since)
+        places = np.flatnonzero(case.par.sd_item != since)
         assert len(places) == int(moved)
         times[places] += 1
-        since[:] = one.par.sd_item
+        since[:] = case.par.sd_item
     assert times.sum() > 0.3 * 2_000
     assert times.min() > 40
-    now = one.par.item / one.par.sd_item[one.data.cell_pool]
+    now = case.par.item / case.par.sd_item[case.data.cell_pool]
     np.testing.assert_allclose(now, ratios, rtol=1e-6)
 
 
 def test_a_chain_that_starts_nowhere_arrives():
     """Cutpoints that make every label all but impossible: no error, and a way back."""
-    one = study(2, "ordinal", n_labels=5, seed=6)
-    boundary, slopes = kernel.slopes_room(one.par)
-    one.par.gap[:], one.par.mu[:] = 1e-30, [60.0, -60.0]
+    case = study(2, "ordinal", n_labels=5, seed=6)
+    boundary, slopes = kernel.slopes_room(case.par)
+    case.par.gap[:], case.par.mu[:] = 1e-30, [60.0, -60.0]
     state = started(np.uint64(3))
     for _ in range(400):
-        args = (one.data, one.par, one.priors, True, loose_of(one), boundary, slopes)
+        args = (case.data, case.par, case.priors, True, loose_of(case), boundary, slopes)
         kernel.move_cutpoints(state, *args)
-    assert np.isfinite(np.concatenate([free(one, pool) for pool in range(2)])).all()
+    assert np.isfinite(np.concatenate([free(case, pool) for pool in range(2)])).all()
 
 
 def test_latent_numbers_lie_between_their_cutpoints():
-    one = study(2, "ordinal", n_labels=4, seed=7)
-    sums, state = label_sums(one.data, one.par.latent), started(np.uint64(4))
-    cut = np.concatenate([[-np.inf], cutpoints(one.par.gap), [np.inf]])
-    y, eta, places = one.data.value.astype(int), one.eta, []
+    case = study(2, "ordinal", n_labels=4, seed=7)
+    sums, state = label_sums(case.data, case.par.latent), started(np.uint64(4))
+    cut = np.concatenate([[-np.inf], cutpoints(case.par.gap), [np.inf]])
+    y, eta, places = case.data.value.astype(int), case.eta, []
     cdf = stats.norm.cdf
     low, high = cdf(cut[y] - eta), cdf(cut[y + 1] - eta)
     for _ in range(300):
-        kernel.draw_latent(state, one.data, one.par, sums)
-        assert (cut[y] <= one.par.latent).all()
-        assert (one.par.latent <= cut[y + 1]).all()
-        places.append((cdf(one.par.latent - eta) - low) / (high - low))
+        kernel.draw_latent(state, case.data, case.par, sums)
+        assert (cut[y] <= case.par.latent).all()
+        assert (case.par.latent <= cut[y + 1]).all()
+        places.append((cdf(case.par.latent - eta) - low) / (high - low))
     assert stats.kstest(np.ravel(places), "uniform").pvalue > 1e-3
-    for actual, want in zip(sums, label_sums(one.data, one.par.latent), strict=True):
+    for actual, want in zip(sums, label_sums(case.data, case.par.latent), strict=True):
         np.testing.assert_allclose(actual, want, rtol=1e-10, atol=1e-10)
 
 
-def stretched(one, factor):
+def stretched(case, factor):
     """Return the study with everything latent multiplied."""
-    par = one.par
+    par = case.par
     names = ("mu", "sd_item", "sd_annotator", "gap", "item", "annotator", "latent")
-    return one._replace(par=par._replace(**{name: factor * getattr(par, name) for name in names}))
+    return case._replace(par=par._replace(**{name: factor * getattr(par, name) for name in names}))
 
 
-def stretched_with(one):
+def stretched_with(case):
     """Return what the density of a factor looks at."""
-    par, priors = one.par, one.priors
+    par, priors = case.par, case.priors
     of = (priors.mu, priors.sd_item, priors.sd_annotator, priors.gap, priors.coefficient)
     return (par.mu, par.sd_item, par.sd_annotator, par.gap, par.coefficient, *of)
 
 
-def log_joint(one):
+def log_joint(case):
     """Return the log density of latent numbers and all parameters."""
-    total = stats.norm.logpdf(one.par.latent, one.eta, 1.0).sum()
-    total += log_effects(one) + log_means(one) + log_scales(one)
-    return total + log_scale(one.par.gap, one.priors.gap)
+    total = stats.norm.logpdf(case.par.latent, case.eta, 1.0).sum()
+    total += log_effects(case) + log_means(case) + log_scales(case)
+    return total + log_scale(case.par.gap, case.priors.gap)
 
 
 @pytest.mark.parametrize("n_pools", [1, 2, 3])
 def test_the_density_along_the_way(n_pools):
     """The joint density times the volume that is stretched: every number counts once."""
-    one = study(n_pools, "ordinal", n_labels=5, seed=1)
-    par = one.par
+    case = study(n_pools, "ordinal", n_labels=5, seed=1)
+    par = case.par
     n = len(par.latent) + len(par.item) + len(par.annotator) + len(par.gap) + 3 * n_pools
-    data, n_labels = one.data, float(len(par.latent))
+    data, n_labels = case.data, float(len(par.latent))
     layout = (data.cell_start, data.cell_pool, data.annotator)
     square = kernel._residual_square(*layout, par.latent, par.mu, par.item, par.annotator, None)
-    assert square == pytest.approx(((par.latent - one.eta) ** 2).sum())
+    assert square == pytest.approx(((par.latent - case.eta) ** 2).sum())
     actual, want = [], []
     for x in (-1.0, -0.2, 0.0, 0.5):
-        actual.append(kernel._log_stretch_density(x, square, n_labels, *stretched_with(one)))
-        want.append(log_joint(stretched(one, np.exp(x))) + n * x)
+        actual.append(kernel._log_stretch_density(x, square, n_labels, *stretched_with(case)))
+        want.append(log_joint(stretched(case, np.exp(x))) + n * x)
     np.testing.assert_allclose(np.diff(actual), np.diff(want), rtol=1e-9)
 
 
 def test_the_density_along_the_way_counts_coefficients_too():
-    one = study(1, "ordinal", seed=2)
+    case = study(1, "ordinal", seed=2)
     coefficient, prior = np.array([0.4, -1.2]), np.array([[0.1, 0.5], [0.0, 2.0]])
-    more = one._replace(
-        par=one.par._replace(coefficient=coefficient),
-        priors=one.priors._replace(coefficient=prior),
+    more = case._replace(
+        par=case.par._replace(coefficient=coefficient),
+        priors=case.priors._replace(coefficient=prior),
     )  # fmt: skip
     result = [
         kernel._log_stretch_density(0.3, 3.0, 10.0, *stretched_with(each))
         - kernel._log_stretch_density(0.0, 3.0, 10.0, *stretched_with(each))
-        for each in (more, one)
+        for each in (more, case)
     ]
     density = stats.norm(prior[:, 0], prior[:, 1]).logpdf
     counted = (0.3 + density(np.exp(0.3) * coefficient) - density(coefficient)).sum()
@@ -354,26 +357,26 @@ def test_the_density_along_the_way_counts_coefficients_too():
 
 
 def test_without_annotators_their_standard_deviation_does_not_count():
-    one = study(1, "ordinal", seed=2)
-    args = (3.0, 10.0, *stretched_with(one))
+    case = study(1, "ordinal", seed=2)
+    args = (3.0, 10.0, *stretched_with(case))
     with_them = kernel._log_stretch_density(0.3, *args) - kernel._log_stretch_density(0.0, *args)
-    was, prior = one.par.sd_annotator[0], one.priors.sd_annotator[0]
-    one.par.sd_annotator[:] = 0.0
+    was, prior = case.par.sd_annotator[0], case.priors.sd_annotator[0]
+    case.par.sd_annotator[:] = 0.0
     without = kernel._log_stretch_density(0.3, *args) - kernel._log_stretch_density(0.0, *args)
     counted = 0.3 + log_scale(was * np.exp(0.3), prior) - log_scale(was, prior)
     assert with_them - without == pytest.approx(counted)
 
 
 def test_no_label_changes():
-    one = study(2, "ordinal", n_labels=5, seed=3)
-    before = np.searchsorted(cutpoints(one.par.gap), one.par.latent)
-    was = {name: np.copy(getattr(one.par, name)) for name in one.par._fields}
-    kernel.move_scale(started(np.uint64(1)), one.data, one.par, one.priors)
-    factor = one.par.mu[0] / was["mu"][0]
+    case = study(2, "ordinal", n_labels=5, seed=3)
+    before = np.searchsorted(cutpoints(case.par.gap), case.par.latent)
+    was = {name: np.copy(getattr(case.par, name)) for name in case.par._fields}
+    kernel.move_scale(started(np.uint64(1)), case.data, case.par, case.priors)
+    factor = case.par.mu[0] / was["mu"][0]
     assert factor != 1.0
     for name in ("mu", "sd_item", "sd_annotator", "gap", "item", "annotator"):
-        np.testing.assert_allclose(getattr(one.par, name), factor * was[name])
+        np.testing.assert_allclose(getattr(case.par, name), factor * was[name])
     for name in ("correlation", "sd", "latent"):
-        assert (getattr(one.par, name) == was[name]).all()
-    after = np.searchsorted(cutpoints(one.par.gap), factor * one.par.latent)
+        assert (getattr(case.par, name) == was[name]).all()
+    after = np.searchsorted(cutpoints(case.par.gap), factor * case.par.latent)
     assert (after == before).all()

@@ -20,18 +20,18 @@ every_case = pytest.mark.parametrize(("n_pools", "seed"), CASES)
 
 def prepared(n_pools, seed):
     """Return a study, its odds, and paths with any parabolas."""
-    one = study(n_pools, "bernoulli", seed=seed)
-    room, rng = kernel.transport(one.data), np.random.default_rng(seed)
+    case = study(n_pools, "bernoulli", seed=seed)
+    room, rng = kernel.transport(case.data), np.random.default_rng(seed)
     for site in (room.item, room.annotator):
         n = site.shape[1]
         site[LINEAR], site[CURVATURE] = rng.normal(0, 2, n), rng.gamma(2.0, 1.0, n)
         site[SHIFT], site[STRETCH] = rng.normal(0, 0.4, n), rng.normal(0, 0.3, n)
         site[LOG_SD] = rng.normal(0, 0.5, n)
-    return one, odds(one.data, one.par), room
+    return case, odds(case.data, case.par), room
 
 
-def log_joint(one):
-    return log_labels(one, "bernoulli") + log_effects(one) + log_means(one) + log_scales(one)
+def log_joint(case):
+    return log_labels(case, "bernoulli") + log_effects(case) + log_means(case) + log_scales(case)
 
 
 def log_volume(move, at):
@@ -50,14 +50,14 @@ class ItemPath:
     """Standard deviation or a correlation of one pool, and its cells along with it."""
 
     def __init__(self, n_pools, seed, pool, other=None):
-        self.one, self.known, self.room = prepared(n_pools, seed)
+        self.case, self.known, self.room = prepared(n_pools, seed)
         self.pool, self.other = pool, other
-        par = self.one.par
+        par = self.case.par
         self.was = np.log(par.sd_item[pool]) if other is None else par.correlation[pool, other]
         self.item = par.item.copy()
 
     def put(self, x):
-        par, p, q = self.one.par, self.pool, self.other
+        par, p, q = self.case.par, self.pool, self.other
         if q is None:
             par.sd_item[p] = np.exp(x)
         else:
@@ -65,14 +65,14 @@ class ItemPath:
 
     def density(self, x):
         """Return the kernel's density at a place along the path, and where the cells are there."""
-        one, p, q = self.one, self.pool, self.pool if self.other is None else self.other
+        case, p, q = self.case, self.pool, self.pool if self.other is None else self.other
         self.put(self.was)
-        one.par.item[:] = self.item
-        given = kernel.along_items(one.data, one.par, one.priors, self.known, self.room)
-        self.known.trial[:] = one.par.item
+        case.par.item[:] = self.item
+        given = kernel.along_items(case.data, case.par, case.priors, self.known, self.room)
+        self.known.trial[:] = case.par.item
         kernel.effect_precisions(*given[2:7], self.room.precision, self.room.log_det)
         rests = (*given[12:17], self.room.precision, self.room.rest)
-        kernel._find_rests(p, np.log(one.par.sd_item[p]), *rests)
+        kernel._find_rests(p, np.log(case.par.sd_item[p]), *rests)
         return kernel._log_along_items(x, p, q, *given), self.known.trial.copy()
 
     def moved(self, x, item):
@@ -87,7 +87,7 @@ class ItemPath:
         there = self.moved(x, self.item)
         volume = log_volume(lambda item: self.moved(x, item), self.item)
         self.put(x)
-        total = log_joint(self.one._replace(par=self.one.par._replace(item=there)))
+        total = log_joint(self.case._replace(par=self.case.par._replace(item=there)))
         return total + volume + (x if self.other is None else 0.0)
 
 
@@ -116,7 +116,7 @@ def test_correlations_of_items(n_pools, seed):
 def test_cells_of_other_pools_stay(n_pools, seed):
     path = ItemPath(n_pools, seed, 0)
     there = path.moved(path.was + 0.5, path.item)
-    own = path.one.data.cell_pool == 0
+    own = path.case.data.cell_pool == 0
     assert (there[~own] == path.item[~own]).all()
     assert (there[own] != path.item[own]).all()
 
@@ -131,17 +131,17 @@ def test_there_and_back_is_where_it_was(n_pools, seed):
 
 @every_case
 def test_standard_deviations_of_annotators(n_pools, seed):
-    one, known, room = prepared(n_pools, seed)
-    par, was = one.par, one.par.annotator.copy()
+    case, known, room = prepared(n_pools, seed)
+    par, was = case.par, case.par.annotator.copy()
 
     def follow(s, p, start):
         """Return the kernel's density at a place, and where the annotators are there."""
         here = np.log(par.sd_annotator[p])
-        for j in np.flatnonzero(one.data.annotator_pool == p):
+        for j in np.flatnonzero(case.data.annotator_pool == p):
             middle, spread = kernel._path(here, j, room.annotator)
             room.rest[j] = (start[j] - middle) / spread
         par.annotator[:] = start
-        given = kernel.along_annotators(one.data, par, one.priors, known, room)
+        given = kernel.along_annotators(case.data, par, case.priors, known, room)
         result = kernel._log_along_annotators(s, p, *given)
         there = par.annotator.copy()
         par.annotator[:] = was
@@ -156,7 +156,7 @@ def test_standard_deviations_of_annotators(n_pools, seed):
             volume = log_volume(lambda start, s=s, p=p: follow(s, p, start)[1], was)
             sd = par.sd_annotator.copy()
             sd[p] = np.exp(s)
-            far = one._replace(par=par._replace(annotator=there, sd_annotator=sd))
+            far = case._replace(par=par._replace(annotator=there, sd_annotator=sd))
             want.append(log_joint(far) + volume + s)
         np.testing.assert_allclose(np.diff(actual), np.diff(want), rtol=1e-6, atol=1e-6)
 
@@ -166,14 +166,14 @@ def test_nothing_is_learned_once_a_chain_draws():
     from dissensus.families.crossed.kernels.sweep import advance, room_for
     from dissensus.kernels.random import started
 
-    one = study(2, "bernoulli", seed=5)
-    known, state = learned(one.data, "bernoulli", one.par), started(np.uint64(1))
-    advance("bernoulli", state, one.data, one.par, one.priors, known, 90, learning=True)
+    case = study(2, "bernoulli", seed=5)
+    known, state = learned(case.data, "bernoulli", case.par), started(np.uint64(1))
+    advance("bernoulli", state, case.data, case.par, case.priors, known, 90, learning=True)
     assert (known.paths.item[CURVATURE] > 0).any()
     parts = (*known.tuning[:-1], known.paths.item, known.paths.annotator)
     before = [part.copy() for part in parts]
-    trace = room_for(one.data, one.par, 50)
-    advance("bernoulli", state, one.data, one.par, one.priors, known, 50, learning=False,
+    trace = room_for(case.data, case.par, 50)
+    advance("bernoulli", state, case.data, case.par, case.priors, known, 50, learning=False,
             trace=trace)  # fmt: skip
     for old, new in zip(before, parts, strict=True):
         assert (old == new).all()

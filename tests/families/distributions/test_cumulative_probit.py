@@ -157,9 +157,9 @@ def test_cutpoints_increase(cutpoint):
         logp(1, 0.0, cutpoint)
 
 
-@pytest.mark.parametrize(("cutpoint", "found"), [([], "none"), (0.5, "a number")])
-def test_there_is_a_cutpoint(cutpoint, found):
-    with pytest.raises(ArgumentError, match=f"cutpoint: expected a vector.*found {found}"):
+@pytest.mark.parametrize(("cutpoint", "words"), [([], "none"), (0.5, "a number")])
+def test_there_is_a_cutpoint(cutpoint, words):
+    with pytest.raises(ArgumentError, match=f"cutpoint: expected a vector.*found {words}"):
         CumulativeProbit.dist(0.0, cutpoint)
 
 

@@ -34,12 +34,12 @@ def by_hand(code, log_truth):
     for i, row in enumerate(code):
         total = 0.0
         for z in range(3):
-            one = np.exp(log_truth[i, z])
+            probability = np.exp(log_truth[i, z])
             for n in np.flatnonzero(WHO[i] >= 0):
                 (label, level), right = divmod(row[n], 2), special.expit(LOGIT[i, n])
-                one *= right if label == z else (1 - right) / 2
-                one *= np.exp(LEVEL[int(label == z), level])
-            total += one
+                probability *= right if label == z else (1 - right) / 2
+                probability *= np.exp(LEVEL[int(label == z), level])
+            total += probability
         out.append(total)
     return np.array(out)
 

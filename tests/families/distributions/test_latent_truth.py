@@ -76,7 +76,7 @@ def test_probabilities_of_all_labels_add_up_to_1():
     later = pt.lmatrix()
     who = [[0, 1], [0, 0]]
     density = pytensor.function([later], logp(later, who).sum(), mode="FAST_COMPILE")
-    every = [density(np.reshape(one, (2, 2))) for one in itertools.product((0, 1), repeat=4)]
+    every = [density(np.reshape(labels, (2, 2))) for labels in itertools.product((0, 1), repeat=4)]
     assert np.exp(every).sum() == pytest.approx(1)
 
 
@@ -111,7 +111,7 @@ def test_frequencies_of_draws():
     assert (drawn[:, 1, 1] == -1).all()
     seen = np.bincount(drawn.reshape(-1, 4)[:, :3] @ [4, 2, 1], minlength=8)
     every = itertools.product((0, 1), repeat=3)
-    want = np.exp([by_hand([one[:2], (one[2], -1)], who).sum() for one in every])
+    want = np.exp([by_hand([labels[:2], (labels[2], -1)], who).sum() for labels in every])
     assert stats.chisquare(seen, want * len(drawn)).pvalue > 1e-3
 
 

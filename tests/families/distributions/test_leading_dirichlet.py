@@ -166,9 +166,9 @@ def test_in_a_model():
     start = np.concatenate([value.ravel() for value in point.values()])
     (name,), step = point, 1e-5 * np.eye(len(start))
     rise = [
-        density({name: (start + one).reshape(point[name].shape)})
-        - density({name: (start - one).reshape(point[name].shape)})
-        for one in step
+        density({name: (start + move).reshape(point[name].shape)})
+        - density({name: (start - move).reshape(point[name].shape)})
+        for move in step
     ]
     np.testing.assert_allclose(slope(point), np.array(rise) / 2e-5, rtol=1e-4, atol=1e-6)
 

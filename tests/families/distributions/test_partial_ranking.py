@@ -71,16 +71,16 @@ def test_draws_have_these_probabilities(places):
 
 
 def test_power_and_sharpness_are_powers():
-    one = [1, 2, 2, 0]
-    assert logp(one, strength=STRENGTH, power=2.5) == pytest.approx(
-        2.5 * logp(one, strength=STRENGTH)
+    ranking = [1, 2, 2, 0]
+    assert logp(ranking, strength=STRENGTH, power=2.5) == pytest.approx(
+        2.5 * logp(ranking, strength=STRENGTH)
     )
-    assert logp(one, strength=STRENGTH, sharpness=2.5) == pytest.approx(
-        logp(one, strength=STRENGTH**2.5)
+    assert logp(ranking, strength=STRENGTH, sharpness=2.5) == pytest.approx(
+        logp(ranking, strength=STRENGTH**2.5)
     )
     for name in ("power", "sharpness"):
         with pytest.raises(ParameterValueError, match=f"{name} > 0"):
-            logp(one, strength=STRENGTH, **{name: 0.0})
+            logp(ranking, strength=STRENGTH, **{name: 0.0})
 
 
 def test_logarithms_serve_where_strengths_underflow():
@@ -122,7 +122,7 @@ def test_the_gradient_is_that_of_the_density(mode):
             if at[which][place] == -np.inf:
                 assert gradient[place] == 0
                 continue
-            up, down = ([one.copy() for one in at] for _ in range(2))
+            up, down = ([array.copy() for array in at] for _ in range(2))
             up[which][place] += 1e-5
             down[which][place] -= 1e-5
             slope = (f(*up) - f(*down)) / 2e-5
@@ -145,8 +145,8 @@ def test_the_shape_of_draws_is_that_of_the_data():
         PartialRanking("ranks", log_strength=u, observed=ranks)
     drawn = pm.sample_prior_predictive(20, model=model, random_seed=1)
     drawn = drawn["prior_predictive"]["ranks"].to_numpy().reshape(-1, 2, 4)
-    for row, one in enumerate(ranks):
-        assert (np.sort(drawn[:, row], axis=1) == np.sort(one)).all()
+    for row, ranking in enumerate(ranks):
+        assert (np.sort(drawn[:, row], axis=1) == np.sort(ranking)).all()
 
 
 def test_it_starts_with_the_strongest_first():
@@ -156,14 +156,14 @@ def test_it_starts_with_the_strongest_first():
 
 
 @pytest.mark.parametrize(
-    ("ranks", "found"),
+    ("ranks", "words"),
     [([[1, 3, 0]], ("row 0", "[1, 3, 0]")), ([[1, 0, 0], [2, 0, 0]], ("row 1", "[2, 0, 0]")),
      ([-1, 1, 0], ("[-1, 1, 0]",)), ([[0.5, 1.0]], ("float64",))],
 )  # fmt: skip
-def test_what_is_no_ranking_is_refused(ranks, found):
+def test_what_is_no_ranking_is_refused(ranks, words):
     with pytest.raises(dx.ArgumentError, match=r"observed.*numbers of blocks 1, 2") as caught:
         places_of(ranks)
-    assert all(words in str(caught.value) for words in found)
+    assert all(word in str(caught.value) for word in words)
 
 
 def test_strengths_are_given_once_and_places_too():

@@ -145,9 +145,9 @@ def test_labels_that_nobody_used_are_never_true(frame):
 
 def test_random_starts_repeat_with_the_seed(frame):
     ann = dx.annotations(frame)
-    one, same, other = (em(ann, start="random", starts=3, random_seed=seed) for seed in (1, 1, 2))
-    xr.testing.assert_identical(one, same)
-    assert not one.equals(other)
+    first, same, other = (em(ann, start="random", starts=3, random_seed=seed) for seed in (1, 1, 2))
+    xr.testing.assert_identical(first, same)
+    assert not first.equals(other)
 
 
 def test_smoothing_leaves_no_zeros(frame):

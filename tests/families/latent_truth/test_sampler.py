@@ -31,11 +31,11 @@ def test_chains_begin_where_no_system_knows_better_than_annotators(kind):
     # better system than annotators took its answers for the truth, 1,858 below the others' log-
     # likelihood, and stayed there; none in 800 that begin as here.
     study = dx.simulate.confusion_study(20, system_accuracy=(0.9, 0.1), random_seed=1)
-    what = KINDS[kind](study.annotations, study.predictions)
-    result = [start(what, one).skill for one in np.random.default_rng(2).spawn(200)]
-    guessing = -np.log(what.form.n_labels - 1)
+    process = KINDS[kind](study.annotations, study.predictions)
+    result = [start(process, rng).skill for rng in np.random.default_rng(2).spawn(200)]
+    guessing = -np.log(process.form.n_labels - 1)
     for skill in result:
-        people, systems = skill[: what.form.first_system], skill[what.form.first_system :]
+        people, systems = skill[: process.form.first_system], skill[process.form.first_system :]
         assert systems.shape == (2, 5)
         assert (systems > guessing).all()
         assert systems.max() < people.min()

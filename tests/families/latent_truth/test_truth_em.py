@@ -81,12 +81,12 @@ def test_no_iteration_lowers_the_objective(smoothing):
     rows = labelled(1, *shape, 60)
     first = np.random.default_rng(1).dirichlet(np.ones(3), 30)
     steps = [climbed(rows, shape, first, smoothing, k)[0] for k in range(1, 60)]
-    objective = np.array([one.objective for one in steps])
+    objective = np.array([estimate.objective for estimate in steps])
     assert (np.diff(objective) > -1e-10).all()
     assert objective[-1] > objective[0] + 1
-    logs = [np.log(one.prevalence).sum() + np.log(one.confusion).sum() for one in steps] \
+    logs = [np.log(x.prevalence).sum() + np.log(x.confusion).sum() for x in steps] \
         if smoothing else np.zeros(59)  # fmt: skip
-    value = np.array([one.log_likelihood for one in steps])
+    value = np.array([estimate.log_likelihood for estimate in steps])
     np.testing.assert_allclose(objective, value + smoothing * np.array(logs))
 
 

@@ -110,13 +110,16 @@ def test_what_rows_have_in_common(n_labels, difficulty, n_terms):
     weight = np.exp(log - log.max()) * leads
     weight /= weight.sum()
     assert 1 / (weight**2).sum() > 2000
-    one, prior = form(n_labels, difficulty), priors(n_labels)
-    par, counts, state = blank(one), room(one, 1, n_labels), started(1)
+    layout, prior = form(n_labels, difficulty), priors(n_labels)
+    par, counts, state = blank(layout), room(layout, 1, n_labels), started(1)
     par.log_population[:] = np.log(0.4 * np.eye(n_labels) + 0.6 / n_labels)
     for z in range(n_labels):
-        said = counts_said[z]
-        counts.right[:, z, 0], counts.wrong[:, z, 0] = said[:, z], np.delete(said, z, 1).sum(1)
-        counts.error[:, z] = np.where(np.arange(n_labels) == z, 0.0, said)
+        label_counts = counts_said[z]
+        counts.right[:, z, 0], counts.wrong[:, z, 0] = (
+            label_counts[:, z],
+            np.delete(label_counts, z, 1).sum(1),
+        )
+        counts.error[:, z] = np.where(np.arange(n_labels) == z, 0.0, label_counts)
         par.skill[:, z] = special.logit(ROWS[z, :, z])
     result, beta, at = [], np.zeros(n_terms), np.empty(n_terms)
     answers = counts.right, counts.wrong, counts.error

@@ -37,10 +37,10 @@ def test_density_of_a_systems_level(collapsed):
 
     logits = np.array([-2.0, 0.1, 1.5, 3.0])
     actual = [
-        matrices._log_level(one, 10.0, collapsed, skill, right, error.sum(axis=1), error)
-        for one in logits
+        matrices._log_level(level, 10.0, collapsed, skill, right, error.sum(axis=1), error)
+        for level in logits
     ]
-    np.testing.assert_allclose(np.diff(actual), np.diff([want(one) for one in logits]))
+    np.testing.assert_allclose(np.diff(actual), np.diff([want(level) for level in logits]))
 
 
 def drawn_rows(right, wrong, error, shape, draws, seed, named):

@@ -47,7 +47,9 @@ def test_accuracy_that_is_beta_a_priori(a, b):
     ]
     p = special.expit(ETAS)
     prior = stats.beta.logpdf(p, a, b) + np.log(p * (1 - p))
-    constant(result, [one + hits(eta, 0.7) for one, eta in zip(prior, ETAS, strict=True)])
+    constant(
+        result, [log_prior + hits(eta, 0.7) for log_prior, eta in zip(prior, ETAS, strict=True)]
+    )
     assert accuracies._log_beta(-0.8, a, b, -0.7, 0.7, EASE, LOW, RIGHT, WRONG) == -np.inf
 
 
@@ -85,8 +87,8 @@ def test_draws_of_an_accuracy(low, ease):
         )
     x = np.linspace(max(low, -12.0), 14.0, 40_001)[1:]
     log = 1.5 * special.log_expit(x) + special.log_expit(-x)
-    for q, one in enumerate(ease):
-        odds = special.logit(eased(x, 0.7 * one))
+    for q, easiness in enumerate(ease):
+        odds = special.logit(eased(x, 0.7 * easiness))
         log += right[q] * special.log_expit(odds)
         log += wrong[q] * special.log_expit(-odds)
     weight = np.exp(log - log.max())

@@ -31,7 +31,7 @@ def study(n_items=25, fewest=0):
 def quadrature(frame):
     """Mean and standard deviation of log kappa: a Dirichlet-multinomial of first labels."""
     firsts = frame[frame["rank"] == 1]
-    counts = [one.label.value_counts().to_numpy() for _, one in firsts.groupby("item")]
+    counts = [rows.label.value_counts().to_numpy() for _, rows in firsts.groupby("item")]
 
     def log_density(x):
         kappa = np.exp(x)
@@ -73,7 +73,7 @@ def test_an_evaluation_learns_its_prior_from_first_labels():
 def test_among_the_labels_of_a_list_whole_lists_are_used():
     ann, _ = study(fewest=1)
     closed = {**SETTINGS, "draws": 100, "unranked": "absent"}
-    both = [prior_of(ann, first_labels=one, **closed).values for one in (False, True)]
+    both = [prior_of(ann, first_labels=first_only, **closed).values for first_only in (False, True)]
     np.testing.assert_array_equal(*both)
 
 

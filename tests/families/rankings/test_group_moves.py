@@ -60,8 +60,8 @@ def test_a_group_move_leaves_the_posterior_as_it_is(case, power, low, high):
 def test_units_are_ordered_by_what_the_rankings_say():
     """By who beats whom, not by how often they are listed."""
     rankings = [["closed", [3], [1]]] * 2 + [["closed", [1], [0], [2]]] * 5
-    one = nested((rankings, 4))
-    items = ranked_items(one, np.full(4, 0.1), np.ones(7), 1.0, np.array([4]))
+    data = nested((rankings, 4))
+    items = ranked_items(data, np.full(4, 0.1), np.ones(7), 1.0, np.array([4]))
     np.testing.assert_array_equal(positions(items, np.array([0])), [2, 1, 3, 0])
 
 

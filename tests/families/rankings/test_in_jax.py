@@ -100,7 +100,7 @@ print(json.dumps(out))
 
 
 @pytest.fixture(scope="module")
-def found():
+def results():
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],
         capture_output=True,
@@ -113,20 +113,20 @@ def found():
 
 
 @pytest.mark.parametrize("name", ["listed", "absent", "strength", "log_strength"])
-def test_density_and_gradient_are_those_of_pytensor(found, name):
-    of = found[name]
+def test_density_and_gradient_are_those_of_pytensor(results, name):
+    of = results[name]
     assert np.ptp(of["pytensor"]) > 0.01
     np.testing.assert_allclose(of["jax"], of["pytensor"], rtol=1e-10)
     np.testing.assert_allclose(of["many"], of["jax"], rtol=1e-10)
     np.testing.assert_allclose(of["of_jax"], of["gradient"], rtol=1e-8, atol=1e-10)
 
 
-def test_a_second_derivative_is_not_made_up(found):
-    assert found["second"]
+def test_a_second_derivative_is_not_made_up(results):
+    assert results["second"]
 
 
-def test_what_a_trace_stores_is_the_same_for_other_models(found):
+def test_what_a_trace_stores_is_the_same_for_other_models(results):
     """A sampler in JAX compiles it after the last draw: what fails there loses them all."""
-    for name, gaps in found["stored"].items():
+    for name, gaps in results["stored"].items():
         assert len(gaps) > 3, name
         assert max(gaps.values()) < 1e-9, (name, gaps)

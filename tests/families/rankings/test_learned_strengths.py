@@ -62,14 +62,15 @@ def test_of_single_labels_it_is_the_dirichlet_multinomial():
     for _ in range(40):
         labels = rng.choice(50, 3, p=rng.dirichlet(np.full(50, 3.0 / 50)))
         named, count = np.unique(labels, return_counts=True)
-        items.append(([[[int(np.flatnonzero(named == one)[0])]] for one in labels], len(named) + 1))
+        places = np.searchsorted(named, labels).tolist()
+        items.append(([[[place]] for place in places], len(named) + 1))
         counts.append(count)
     rankings = nested(*items)
-    size = np.concatenate([[1.0] * len(one) + [50.0 - len(one)] for one in counts])
+    size = np.concatenate([[1.0] * len(times) + [50.0 - len(times)] for times in counts])
     kappa = np.exp(GRID)
     logs = -0.5 * (GRID / 1.5) ** 2 - 40 * (gammaln(kappa + 3) - gammaln(kappa))
-    for one in np.concatenate(counts):
-        logs += gammaln(kappa / 50 + one) - gammaln(kappa / 50)
+    for times in np.concatenate(counts):
+        logs += gammaln(kappa / 50 + times) - gammaln(kappa / 50)
     (mean,), (sd,) = moments(np.exp(logs - logs.max()), GRID)
     draws = drawn(rankings, leaning(rankings, size))[:, 0]
     assert draws.mean() == pytest.approx(mean, abs=0.03)
@@ -104,7 +105,7 @@ def test_of_lists_it_is_what_weighting_shares_gives(blocks):
             own[which] *= np.exp(weight)
             shape = np.exp(log) * own / own.sum()
             theta = np.random.default_rng(3).dirichlet(shape + labels, 4000)
-            likely = np.prod([probability(theta, one) for one in blocks], axis=0)
+            likely = np.prod([probability(theta, b) for b in blocks], axis=0)
             likely /= np.prod(theta[:, :n] ** labels[:n], axis=1)
             norm = gammaln(shape + labels) - gammaln(shape)
             norm = norm.sum() - gammaln(shape.sum() + labels.sum()) + gammaln(shape.sum())
@@ -231,8 +232,8 @@ def test_numbers_of_draws_that_digits_do_not_reach_count_as_large_ones():
 def test_a_last_label_that_is_all_that_is_left_says_nothing():
     rng = np.random.default_rng(2)
     orders = [[rng.permutation(3).tolist() for _ in range(2)] for _ in range(60)]
-    whole = nested(*[([[[k] for k in one] for one in item], 3) for item in orders])
-    short = nested(*[([[[k] for k in one[:2]] for one in item], 3) for item in orders])
-    both = [drawn(one, leaning(one, np.ones(180)), 2000)[:, 0] for one in (whole, short)]
+    whole = nested(*[([[[k] for k in order] for order in item], 3) for item in orders])
+    short = nested(*[([[[k] for k in order[:2]] for order in item], 3) for item in orders])
+    both = [drawn(data, leaning(data, np.ones(180)), 2000)[:, 0] for data in (whole, short)]
     assert both[0].mean() == pytest.approx(both[1].mean(), abs=0.08)
     assert both[0].std() == pytest.approx(both[1].std(), rel=0.15)

@@ -18,9 +18,9 @@ from dissensus.families.rankings.maximum_likelihood import maximum_likelihood
 
 def named(array, item):
     """Label -> plausibility, for what somebody named."""
-    one = array.sel(item=item)
-    keep = one["candidate_size"] == 1
-    return dict(zip(one["candidate_label"].values[keep], one.values[keep], strict=True))
+    strengths = array.sel(item=item)
+    keep = strengths["candidate_size"] == 1
+    return dict(zip(strengths["candidate_label"].values[keep], strengths.values[keep], strict=True))
 
 
 def season(table):
@@ -121,7 +121,9 @@ def test_whole_orders_against_a_general_optimiser():
     rng = np.random.default_rng(2)
     strength = np.linspace(4.0, 0.0, 8)
     order = np.argsort(rng.exponential(size=(12, 8)) / np.exp(strength), axis=1)
-    people = dx.from_rankings({"all": [[[int(k)] for k in one] for one in order]}, labels=range(8))
+    people = dx.from_rankings(
+        {"all": [[[int(k)] for k in ranking] for ranking in order]}, labels=range(8)
+    )
 
     def minus(u):
         left = [logsumexp(u[order[:, place:]], axis=1) for place in range(8)]
@@ -130,7 +132,7 @@ def test_whole_orders_against_a_general_optimiser():
     best = minimize(minus, np.zeros(8), options={"gtol": 1e-7}).x
     worth = pd.Series(named(maximum_likelihood(people), "all"))[range(8)]
     np.testing.assert_allclose(worth, np.exp(best - logsumexp(best)), rtol=1e-4)
-    alone = [spearmanr(np.argsort(one), -strength).statistic for one in order]
+    alone = [spearmanr(np.argsort(ranking), -strength).statistic for ranking in order]
     assert spearmanr(-worth, -strength).statistic > np.mean(alone)
 
 

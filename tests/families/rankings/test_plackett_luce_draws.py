@@ -141,9 +141,9 @@ def test_lumped_is_separate_cells_at_sharpness_one(study):
     owner = np.repeat(np.arange(3), separate.rankings.n_cells)
     sums = np.zeros((6, *where.codes.shape))
     np.add.at(sums, (slice(None), owner, separate.candidate), np.exp(cells))
-    one = pointwise(lumped.rankings, log_strengths(lumped.rankings, sums, lumped.candidate))
+    lumped_log = pointwise(lumped.rankings, log_strengths(lumped.rankings, sums, lumped.candidate))
     other = pointwise(separate.rankings, cells)
-    np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(lumped_log, other, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("unranked", ["one", "ignore", "absent"])

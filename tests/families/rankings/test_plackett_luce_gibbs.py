@@ -218,6 +218,6 @@ def test_names_of_cells_do_not_matter(order, power, g):
     rankings = [[[0], [1, 2]], [[2], [0]], ["closed", [1], [3]]]
     renamed = [[b if b == "closed" else [order[k] for k in b] for b in r] for r in rankings]
     options = {"power": power, "sharpness": np.full(3, g), "draws": 4000}
-    one = draw((rankings, [1.0] * 4, 4), **options)[:, 0, :4]
-    two = draw((renamed, [1.0] * 4, 4), key=99, **options)[:, 0][:, list(order)]
-    agree(one, two.mean(axis=0), two.std(axis=0) / 20, least=300)  # 400 draws at the least
+    first = draw((rankings, [1.0] * 4, 4), **options)[:, 0, :4]
+    second = draw((renamed, [1.0] * 4, 4), key=99, **options)[:, 0][:, list(order)]
+    agree(first, second.mean(axis=0), second.std(axis=0) / 20, least=300)  # 400 draws at the least

@@ -154,7 +154,7 @@ def test_names_and_order_do_not_matter(study):
     result = solved(rankings, n_cells, closed)
     new = rng.permutation(n_cells)
     renamed = [[new[block].tolist()[::-1] for block in ranking] for ranking in rankings]
-    other = solved([renamed[one] for one in rng.permutation(len(renamed))], n_cells, closed)
+    other = solved([renamed[k] for k in rng.permutation(len(renamed))], n_cells, closed)
     np.testing.assert_allclose(other.share[new], result.share, atol=1e-8)
     assert other.top[new].tolist() == result.top.tolist()
     assert other.n_tops == result.n_tops
@@ -220,9 +220,11 @@ def test_items_do_not_see_each_other(studies):
     several = nested(*(study[:2] for study in studies), closed=closed)
     result = maximum(several, tolerance=1e-10, max_passes=10_000)
     alone = [solved(rankings, n_cells, closed) for rankings, n_cells, _, _ in studies]
-    np.testing.assert_array_equal(result.share, np.concatenate([one.share for one in alone]))
+    np.testing.assert_array_equal(
+        result.share, np.concatenate([solution.share for solution in alone])
+    )
     for name in ("log_likelihood", "n_tops", "n_passes", "reached"):
-        ours, theirs = getattr(result, name), [getattr(one, name)[0] for one in alone]
+        ours, theirs = getattr(result, name), [getattr(solution, name)[0] for solution in alone]
         np.testing.assert_array_equal(ours, theirs)
 
 

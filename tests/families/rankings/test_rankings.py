@@ -12,8 +12,8 @@ from dissensus.families.rankings.layout import TREATMENTS, laid_out
 
 @pytest.fixture
 def ann():
-    said = {"i": [[["c"], ["a", "b"]], [], [["c"]]], "j": [[["d"], ["a"]]]}
-    return dx.from_rankings(said, labels="abcdef")
+    rankings = {"i": [[["c"], ["a", "b"]], [], [["c"]]], "j": [[["d"], ["a"]]]}
+    return dx.from_rankings(rankings, labels="abcdef")
 
 
 def of(ann, unranked="exact", **options):
@@ -22,10 +22,10 @@ def of(ann, unranked="exact", **options):
 
 def test_rows_are_in_order_of_item_annotator_and_rank(ann):
     shuffled = ann.isel(annotation=[3, 5, 2, 0, 4, 1])
-    for one in (ann, shuffled):
-        result = of(one)
-        codes = one["label_code"].to_numpy()[result.row]
-        names = one["label"].to_numpy()[codes].tolist()
+    for shown in (ann, shuffled):
+        result = of(shown)
+        codes = shown["label_code"].to_numpy()[result.row]
+        names = shown["label"].to_numpy()[codes].tolist()
         assert names[0] == "c"
         assert sorted(names[1:3]) == ["a", "b"]
         assert names[3:] == ["c", "d", "a"]
@@ -73,5 +73,5 @@ def test_an_unknown_treatment_is_refused(ann):
 def test_a_part_is_what_its_items_alone_would_be(ann):
     whole = of(ann).rankings
     alone = of(ann.isel(annotation=[4, 5])).rankings.part(1, 2)
-    for one, other in zip(whole.part(1, 2), alone, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for actual, expected in zip(whole.part(1, 2), alone, strict=True):
+        np.testing.assert_array_equal(actual, expected)

@@ -27,9 +27,9 @@ def cdf_of_ceiling(log_ratio, at):
     """Integrate the density on a fine grid of log m, independently of the sampler."""
     s = np.linspace(-60, 30, 200_001)
     log = s - np.exp(s)
-    for one in log_ratio:
-        y = np.exp(np.minimum(s + one, 700))
-        log += np.where(s + one < -30, s + one, np.log(-np.expm1(-np.maximum(y, 1e-300))))
+    for ratio in log_ratio:
+        y = np.exp(np.minimum(s + ratio, 700))
+        log += np.where(s + ratio < -30, s + ratio, np.log(-np.expm1(-np.maximum(y, 1e-300))))
     mass = np.cumsum(np.exp(log - log.max()))
     return np.interp(at, s, mass / mass[-1])
 

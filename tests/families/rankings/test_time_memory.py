@@ -26,7 +26,7 @@ def em_rate(rankings, shape, power):
     for _ in range(5000):
         u = step(u)
     h = 1e-5 * np.eye(len(u))
-    matrix = np.array([(step(u + one) - step(u - one)) / 2e-5 for one in h]).T
+    matrix = np.array([(step(u + move) - step(u - move)) / 2e-5 for move in h]).T
     return np.abs(np.linalg.eigvals(matrix)).max()
 
 
@@ -56,7 +56,7 @@ def swept(rankings, shape, power, n):
 @pytest.mark.unit(0, long=2)
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "said",
+    "lists",
     [
         [[[0], [1]], [[1], [2]], [[2], [0], [3]]],
         [[[0], [1], [2]]] * 2,
@@ -65,9 +65,9 @@ def swept(rankings, shape, power, n):
         [[[0], [1], [2], [3]]] * 4,
     ],
 )  # fmt: skip
-def test_is_the_correlation_of_one_sweep_with_the_next(said):
+def test_is_the_correlation_of_one_sweep_with_the_next(lists):
     """Of that direction in which it is largest: much is known, so that draws are near the mode."""
-    rankings, shape, power = nested((said, 4)), np.full(4, 1.0), 40.0
+    rankings, shape, power = nested((lists, 4)), np.full(4, 1.0), 40.0
     u = np.log(swept(rankings, shape, power, 60_000))
     u = (u - u.mean(axis=1, keepdims=True))[:, :3]
     u -= u.mean(axis=0)

@@ -46,7 +46,7 @@ def test_the_parts_are_what_sampling_every_cell_gives():
     np.testing.assert_allclose(out.sum(axis=-1), 1.0)
     np.testing.assert_allclose(out.mean(axis=0), whole.mean(axis=0), atol=0.01)
     np.testing.assert_allclose(out.std(axis=0), whole.std(axis=0), atol=0.01)
-    mixed = [np.einsum("dik,dil->ikl", one, one) / n for one in (out, whole)]
+    mixed = [np.einsum("dik,dil->ikl", shares, shares) / n for shares in (out, whole)]
     np.testing.assert_allclose(*mixed, atol=0.01)
 
 

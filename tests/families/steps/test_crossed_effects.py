@@ -92,11 +92,11 @@ def test_what_was_compiled_for_a_fit_is_not_compiled_again(family, pools):
     )
     with built(family, pools):
         step = CrossedEffectsGibbs()
-    for one, other in (
+    for of_step, of_process in (
         (step._priors, of_fit.numbers()),
         (step._data, of_fit.data()),
     ):
-        assert numba.typeof(one) == numba.typeof(other)
+        assert numba.typeof(of_step) == numba.typeof(of_process)
 
 
 COMPONENTS = ("sigma_item", "sigma_annotator", "sigma", "sigma_place")

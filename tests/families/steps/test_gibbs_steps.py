@@ -187,10 +187,10 @@ def test_a_model_is_read_once_and_then_let_go(name, monkeypatch):
     assert kept() is None
 
 
-def shared(one, other):
+def shared(first, second):
     """Leave what both have, a long tail as a logarithm: its squares say nothing."""
-    names = sorted(set(one["posterior"].data_vars) & set(other["posterior"].data_vars))
-    draws = one["posterior"].to_dataset()[names]
+    names = sorted(set(first["posterior"].data_vars) & set(second["posterior"].data_vars))
+    draws = first["posterior"].to_dataset()[names]
     if "error_concentration" in names:
         draws["error_concentration"] = np.log(draws["error_concentration"])
     return xr.DataTree.from_dict({"posterior": draws})
@@ -248,9 +248,9 @@ def test_chains_leave_nothing_behind(name):
         step = model.step()
     start = step.sampling_state
     settings = {"draws": 20, "tune": 60, "chains": 2, "step": step}
-    one = run(built, **settings)["posterior"].to_dataset()
+    first = run(built, **settings)["posterior"].to_dataset()
     step.sampling_state = start
-    assert one.equals(run(built, **settings)["posterior"].to_dataset())
+    assert first.equals(run(built, **settings)["posterior"].to_dataset())
 
 
 @by_step

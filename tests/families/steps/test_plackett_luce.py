@@ -28,11 +28,11 @@ def ann():
     return dx.from_rankings(SAID, labels="abcde")
 
 
-def same(one, other, name):
+def same(first, second, name):
     """Compare means and spreads of two runs, in Monte Carlo errors of both."""
     for moment in ("mean", "sd"):
         means, errors = [], []
-        for tree in (one, other):
+        for tree in (first, second):
             draws = tree["posterior"][name]
             assert float(az.ess(draws).min()) > 400
             means.append(getattr(draws, {"mean": "mean", "sd": "std"}[moment])(("chain", "draw")))
@@ -142,8 +142,8 @@ SHARED = {
 
 def ranked(name):
     """Return the annotations and settings of a case."""
-    said, options = SHARED[name]
-    return dx.from_rankings(said, labels="abcde"), options
+    rankings, options = SHARED[name]
+    return dx.from_rankings(rankings, labels="abcde"), options
 
 
 def shared(name):
@@ -318,12 +318,12 @@ def test_its_state_is_all_that_changes():
             now, _ = step.step(now)
         return now
 
-    one, order, centre = walked(), step.prior.order.copy(), step.prior.mode.copy()
+    first, order, centre = walked(), step.prior.order.copy(), step.prior.mode.copy()
     assert (order != kept.prior.order).any()
     assert (centre != kept.prior.mode).any()
-    other = walked()
-    for name in one:
-        np.testing.assert_array_equal(one[name], other[name])
+    second = walked()
+    for name in first:
+        np.testing.assert_array_equal(first[name], second[name])
 
 
 def test_rankings_may_be_of_several_variables_and_items_in_any_order():

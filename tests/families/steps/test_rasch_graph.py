@@ -83,12 +83,12 @@ def by_hand(**changes):
 
 def _with_nobody(v):
     """Add an item whose truth is known and one whose truth is not, which nobody labelled."""
-    said = _said(v)
-    said.allowed = np.vstack([said.allowed, np.ones((1, 3), bool), [[False, False, True]]])
-    nobody = np.full((2, said.who.shape[1]), -1)
+    rows = _said(v)
+    rows.allowed = np.vstack([rows.allowed, np.ones((1, 3), bool), [[False, False, True]]])
+    nobody = np.full((2, rows.who.shape[1]), -1)
     for name in ("who", "label", "level"):
-        setattr(said, name, np.vstack([getattr(said, name), nobody]))
-    return said
+        setattr(rows, name, np.vstack([getattr(rows, name), nobody]))
+    return rows
 
 
 FOUR_LEVELS = {
@@ -187,21 +187,21 @@ def test_what_stands_beside_it_is_left_to_other_steps():
 
 
 def _another_person(v):
-    said = _said(v)
-    said.who[-1, -1] = 4
-    return said
+    rows = _said(v)
+    rows.who[-1, -1] = 4
+    return rows
 
 
 def _empty_in_front(v):
-    said = _said(v)
-    said.who[3, 0] = -1
-    return said
+    rows = _said(v)
+    rows.who[3, 0] = -1
+    return rows
 
 
 def _two_may_be_true(v):
-    said = _said(v)
-    said.allowed[1] = [True, True, False]
-    return said
+    rows = _said(v)
+    rows.allowed[1] = [True, True, False]
+    return rows
 
 
 NOT_EXACT = {

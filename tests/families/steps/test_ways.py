@@ -87,8 +87,8 @@ class Written:
         self.done = True
         return self.change(self.kind, name, *args, **options)
 
-    def __getattr__(self, what):
-        return getattr(self.kind, what)
+    def __getattr__(self, name):
+        return getattr(self.kind, name)
 
 
 def as_it_is(kind, name, *args, **options):
@@ -188,10 +188,10 @@ def written(monkeypatch, model, name, change):
     """Build a model of which one variable is written otherwise."""
     made = [Written(getattr(room, kind), name, change) for room, kind in KINDS]
     with monkeypatch.context() as patch:
-        for (room, kind), one in zip(KINDS, made, strict=True):
-            patch.setattr(room, kind, one)
+        for (room, kind), variable in zip(KINDS, made, strict=True):
+            patch.setattr(room, kind, variable)
         built = MODELS[model]()
-    return built if any(one.done for one in made) else None
+    return built if any(variable.done for variable in made) else None
 
 
 def wrong(model):

@@ -50,10 +50,10 @@ def declare(known: Any, guessing: bool) -> None:
         first = pm.Uniform("first", 0.0, 1.0)
         share = pm.Deterministic("prevalence", pt.stack([first, 1 - first]))
     truths = [None] * N_ITEMS
-    for i, said in enumerate(SAID):
+    for i, row in enumerate(SAID):
         log = [
             sum((log_right if int(y) == z else log_wrong)[j, i]
-                for j, y in enumerate(said) if y != ".")
+                for j, y in enumerate(row) if y != ".")
             for z in range(2)
         ]  # fmt: skip
         if len(known) < N_ITEMS:
@@ -109,8 +109,8 @@ def _truths(second: Any, known: Any) -> list[Quantity]:
         if i in set(known):
             result = exactly(mean=TRUTH[i])
         else:
-            one = np.ascontiguousarray(second[..., i])
-            result = {"mean": (float(one.mean()), float(arviz_stats.mcse(one)))}
+            draws = np.ascontiguousarray(second[..., i])
+            result = {"mean": (float(draws.mean()), float(arviz_stats.mcse(draws)))}
         out.append(Quantity("truth", at, result))
     return out
 

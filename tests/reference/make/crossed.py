@@ -106,7 +106,7 @@ def _named(
     places += [("annotator_effect", {"annotator": f"a{j}"}) for j in range(n_people)]
     for k, (name, at) in enumerate(places):
         out.append(Quantity(name, at, _normals(weight, mean[some, k], variance[some, k])))
-    return {one.name: one for one in out}
+    return {quantity.name: quantity for quantity in out}
 
 
 def _normals(weight: Any, mean: Any, variance: Any) -> Statistics:

@@ -70,7 +70,7 @@ def declare(family: str) -> None:
 
 
 def reference(family: str) -> None:
-    what = FAMILIES[family]
+    case = FAMILIES[family]
     run = nuts.sampled(lambda: declare(family), seed=SEED, draws=30_000)
     dims: dict[str, tuple[str, ...]] = {
         "mu": (), "sigma_item": (), "sigma_annotator": (), "item_effect": ("item",),
@@ -87,11 +87,11 @@ def reference(family: str) -> None:
         "item": [names["item"][i] for i in ITEM], "annotator": [names["annotator"][j] for j in WHO],
         "trial": list(range(len(ITEM))), "label": codes(family).tolist(),
     }  # fmt: skip
-    options = {"kind": "ordinal", "labels": list(range(what["n_labels"])), "trial": "trial"}
+    options = {"kind": "ordinal", "labels": list(range(case["n_labels"])), "trial": "trial"}
     write(
         "crossed_effects", "two labels" if family == "bernoulli" else "ordered labels",
-        question=what["question"], data={"columns": columns, "options": options},
-        hyper={"family": family, "priors": what["priors"]}, script=__file__, seed=SEED,
+        question=case["question"], data={"columns": columns, "options": options},
+        hyper={"family": family, "priors": case["priors"]}, script=__file__, seed=SEED,
         method="NUTS on a likelihood written from the card, effects not centred",
         criteria=nuts.criteria(run, [v for _, v in draws.values()]),
         quantities=nuts.quantities(draws, names), packages=nuts.packages(),

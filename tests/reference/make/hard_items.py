@@ -26,8 +26,8 @@ SHARES = 8
 
 
 def main() -> None:
-    said = Truths(N).said
-    votes = np.array([[given.count(str(k)) for k in range(N)] for given in said])
+    statements = Truths(N).statements
+    votes = np.array([[given.count(str(k)) for k in range(N)] for given in statements])
     coarse, fine = posterior(votes, *COARSE), posterior(votes, *FINE)
     far = max(abs(coarse[at][0][name] - x) for at, each in fine.items()
               for name, x in each[0].items())  # fmt: skip

@@ -55,11 +55,12 @@ def criteria(run: Any, draws: Iterable[Any]) -> dict[str, bool]:
     r_hat, ess = [], []
     for values in draws:
         for place in np.ndindex(values.shape[2:]):
-            one = np.ascontiguousarray(values[(..., *place)])
-            r_hat.append(float(arviz_stats.rhat(one)))
-            ess += [float(arviz_stats.ess(one, method=m)) for m in ("bulk", "mean", "sd")]
+            series = np.ascontiguousarray(values[(..., *place)])
+            r_hat.append(float(arviz_stats.rhat(series)))
+            ess += [float(arviz_stats.ess(series, method=m)) for m in ("bulk", "mean", "sd")]
             ess += [
-                float(arviz_stats.ess(one, method="quantile", prob=q)) for q in QUANTILES.values()
+                float(arviz_stats.ess(series, method="quantile", prob=q))
+                for q in QUANTILES.values()
             ]
     print(f"r-hat {max(r_hat):.4f}, ESS {min(ess):.0f}, "
           f"divergences {int(run['sample_stats']['diverging'].sum())}")  # fmt: skip

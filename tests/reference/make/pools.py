@@ -62,7 +62,7 @@ def main() -> None:
     names = {"pool": POOLS, "pool_": POOLS, "item": [f"i{i}" for i in range(N_ITEMS)]}
     names["annotator"] = [f"a{j}" for j in range(N_PEOPLE)]
     stored = nuts.quantities(draws, names)
-    stored = [_placed(one) for one in stored]
+    stored = [_placed(quantity) for quantity in stored]
     columns = {
         "item": [f"i{i}" for i in ITEM], "annotator": [f"a{j}" for j in WHO],
         "pool": [POOLS[POOL_OF[j]] for j in WHO], "label": Y.tolist(),
@@ -79,14 +79,16 @@ def main() -> None:
     )  # fmt: skip
 
 
-def _placed(one: Quantity) -> Quantity:
+def _placed(quantity: Quantity) -> Quantity:
     """Say where the library has it: an annotator's effect for each pool, a whole matrix."""
-    if one.variable == "annotator_effect":
-        at = {**one.at, "pool": POOLS[POOL_OF[int(one.at["annotator"][1:])]]}
-        return Quantity(one.variable, at, one.statistics)
-    if one.variable == "correlation":
-        return Quantity(one.variable, {"pool": POOLS[0], "pool_": POOLS[1]}, one.statistics)
-    return one
+    if quantity.variable == "annotator_effect":
+        at = {**quantity.at, "pool": POOLS[POOL_OF[int(quantity.at["annotator"][1:])]]}
+        return Quantity(quantity.variable, at, quantity.statistics)
+    if quantity.variable == "correlation":
+        return Quantity(
+            quantity.variable, {"pool": POOLS[0], "pool_": POOLS[1]}, quantity.statistics
+        )
+    return quantity
 
 
 def completed(run: Any) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def summaries(n_rows: int, n_weights: int, n_spreads: int, n_people: int) -> dic
         people = _People(rows, spread * normal, share, counts)
         for k, chance in enumerate(prior):
             sums.add(k, spread, mass * chance, people.of(counts[k]), rows.mass)
-    return {one.name: one for one in sums.quantities(rows, truths, ones)}
+    return {quantity.name: quantity for quantity in sums.quantities(rows, truths, ones)}
 
 
 class _People:
@@ -125,8 +125,10 @@ class _Sums:
         self.truths[k] += total
         self.spread += total * spread ** np.arange(3)
         self.nodes += whole.sum(axis=1), whole.sum(axis=0)
-        for j, (one, others) in enumerate(((a, b[0] * c[0]), (b, a[0] * c[0]), (c, a[0] * b[0]))):
-            self.people[j] += np.einsum("mxy,xy->m", one[1:], base * others)
+        for j, (person, others) in enumerate(
+            ((a, b[0] * c[0]), (b, a[0] * c[0]), (c, a[0] * b[0]))
+        ):
+            self.people[j] += np.einsum("mxy,xy->m", person[1:], base * others)
 
     def quantities(self, rows: Rows, truths: Any, ones: Any) -> list[Quantity]:
         total = self.truths.sum()
@@ -147,8 +149,8 @@ class _Sums:
 def _counts(truths: Any) -> Any:
     """Return how often each annotator was right and wrong (truths, label, annotator, 2)."""
     out = np.zeros((len(truths), 2, N_PEOPLE, 2), dtype=int)
-    for i, said in enumerate(SAID):
-        for j, y in enumerate(said):
+    for i, row in enumerate(SAID):
+        for j, y in enumerate(row):
             if y != ".":
                 wrong = (truths[:, i] != int(y)).astype(int)
                 np.add.at(out, (np.arange(len(truths)), truths[:, i], j, wrong), 1)

@@ -39,15 +39,17 @@ def reference(form: str, hyper: dict[str, Any]) -> None:
     quantities, apart = [], 0.0
     for item, labels in RANKED.items():
 
-        def log_likelihood(logs: Any, said: Any = labels) -> Any:
-            each = [_log_probability(sharpness * logs, blocks) for blocks in said.values()]
+        def log_likelihood(logs: Any, lists: Any = labels) -> Any:
+            each = [_log_probability(sharpness * logs, blocks) for blocks in lists.values()]
             return power * sum(each)
 
         fine = shares(log_likelihood, concentration)
         coarse = shares(log_likelihood, concentration, 1.5 * STEP)
-        for label, one, other in zip(LABELS, fine, coarse, strict=True):
-            apart = max(apart, least_difference(one, other))
-            quantities.append(Quantity("plausibility", {"item": item, "candidate": label}, one))
+        for label, statistics, coarse_statistics in zip(LABELS, fine, coarse, strict=True):
+            apart = max(apart, least_difference(statistics, coarse_statistics))
+            quantities.append(
+                Quantity("plausibility", {"item": item, "candidate": label}, statistics)
+            )
     write(
         "plackett_luce", form,
         question="How plausible is each label as the first of a ranking, given ties and lists "

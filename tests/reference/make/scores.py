@@ -53,8 +53,8 @@ def by_quadrature(y: Any) -> dict[str, Any]:
     mean, stretch = y.mean() + np.sinh(place), np.log(np.cosh(place))
     v = np.exp(log_variance)[:, None]
     log = -a * log_variance[:, None] - b / v - (mean - m) ** 2 * k / v / 2 - np.log(v) / 2
-    for one in y:
-        log = log - (one - mean) ** 2 / v / 2 - np.log(v) / 2
+    for score in y:
+        log = log - (score - mean) ** 2 / v / 2 - np.log(v) / 2
     log = log + stretch
     mass = np.exp(log - special.logsumexp(log))
     return {

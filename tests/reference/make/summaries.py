@@ -78,6 +78,6 @@ def of_draws(draws: Any) -> Statistics:
     return out
 
 
-def least_difference(one: Statistics, other: Statistics) -> float:
+def least_difference(first: Statistics, second: Statistics) -> float:
     """Return by how much two summaries of one number differ at most."""
-    return max(abs(one[name][0] - other[name][0]) for name in one)
+    return max(abs(first[name][0] - second[name][0]) for name in first)

@@ -63,8 +63,8 @@ class Truths:
     """All truths of the items, and what labels then count as."""
 
     def __init__(self, n_labels: int) -> None:
-        self.n, self.said, self.answers = n_labels, SAID[n_labels], ANSWERS[n_labels]
-        every = itertools.product(range(n_labels), repeat=len(self.said))
+        self.n, self.statements, self.answers = n_labels, SAID[n_labels], ANSWERS[n_labels]
+        every = itertools.product(range(n_labels), repeat=len(self.statements))
         self.z = np.array(list(every))
 
     def confusion(self, statements: list[str], statement: int) -> Any:
@@ -81,7 +81,7 @@ class Truths:
 
     def data(self, *, systems: bool) -> dict[str, Any]:
         data: dict[str, Any] = {
-            "columns": columns(spelled(self.said)),
+            "columns": columns(spelled(self.statements)),
             "options": {"kind": "nominal", "labels": list(range(self.n))},
         }
         if systems:
@@ -104,7 +104,7 @@ def common(truths: Truths, shape: Any, weight: Any) -> list[Quantity]:
     for k in range(truths.n):
         own = Betas(shape[:, k], shape.sum(axis=1) - shape[:, k])
         out.append(Quantity("prevalence", {"label": k}, own.summary(weight)))
-        for i in range(len(truths.said)):
+        for i in range(len(truths.statements)):
             probable = exactly(mean=weight @ (truths.z[:, i] == k))
             out.append(Quantity("truth", {"item": f"i{i}", "label": k}, probable))
     return out
@@ -124,16 +124,16 @@ def _finish(model: str, form: str, weight: Any, quantities: list[Quantity], **mo
 
 def _sum_to_one(quantities: list[Quantity]) -> bool:
     total: dict[str, float] = {}
-    for one in quantities:
-        if one.variable == "truth":
-            item = one.at["item"]
-            total[item] = total.get(item, 0.0) + one.statistics["mean"][0]
+    for quantity in quantities:
+        if quantity.variable == "truth":
+            item = quantity.at["item"]
+            total[item] = total.get(item, 0.0) + quantity.statistics["mean"][0]
     return all(abs(x - 1) < 1e-10 for x in total.values())
 
 
 def symmetric(n: int) -> None:
     truths, before = Truths(n), 1.5
-    people = sum(truths.confusion(truths.said, j) for j in range(3))
+    people = sum(truths.confusion(truths.statements, j) for j in range(3))
     systems = [truths.confusion(truths.answers, s) for s in range(len(truths.answers[0]))]
     shape = truths.prevalence(before)
     hits = [np.einsum("tkk->t", each) for each in (people, *systems)]
@@ -144,13 +144,13 @@ def symmetric(n: int) -> None:
         for statement, (hit, miss) in enumerate(zip(hits, misses, strict=True))
     ]
     spread = [-np.log(n - 1) * miss for miss in misses]  # an error is any of the other labels
-    weight = _weight([_log_beta(shape), *[one.log_integral for one in own], *spread])
+    weight = _weight([_log_beta(shape), *[respondent.log_integral for respondent in own], *spread])
     quantities = [*common(truths, shape, weight),
                   Quantity("annotator_accuracy", {}, own[0].summary(weight))]  # fmt: skip
     for s, system in enumerate(own[1:]):
         at = {"system": f"s{s}"}
         quantities.append(Quantity("system_accuracy", at, system.summary(weight)))
-        share = hits[s + 1] / len(truths.said)
+        share = hits[s + 1] / len(truths.statements)
         mean = weight @ share
         result = exactly(mean=mean, sd=np.sqrt(weight @ (share - mean) ** 2))
         quantities.append(Quantity("system_correct", at, result))
@@ -172,7 +172,7 @@ def rows(n: int) -> None:
     """Matrices of everybody's own."""
     truths, before = Truths(n), 1.0
     shape = truths.prevalence(before)
-    after = [truths.confusion(truths.said, j) + _four_labels(n) for j in range(3)]
+    after = [truths.confusion(truths.statements, j) + _four_labels(n) for j in range(3)]
     weight = _weight([_log_beta(shape), *[_log_beta(a).sum(axis=1) for a in after]])
     quantities = common(truths, shape, weight)
     for j, a in enumerate(after):
@@ -210,9 +210,9 @@ def complete() -> None:
     """One matrix for all, each of two labels called by its own name more often than not."""
     truths, before = Truths(2), 1.0
     shape = truths.prevalence(before)
-    after = sum(truths.confusion(truths.said, j) for j in range(3)) + _four_labels(2)
+    after = sum(truths.confusion(truths.statements, j) for j in range(3)) + _four_labels(2)
     own = [Betas(after[:, z, z], after[:, z, 1 - z], 0.5) for z in range(2)]
-    weight = _weight([_log_beta(shape), *[one.log_integral for one in own]])
+    weight = _weight([_log_beta(shape), *[respondent.log_integral for respondent in own]])
     quantities = common(truths, shape, weight)
     for z in range(2):
         at = {"label": z, "response": z}

@@ -32,7 +32,7 @@ def main() -> None:
         "judge_weight": ("judge",), "judge_system_weight": ("judge",), "judge_tie": ("judge",),
     }  # fmt: skip
     draws = {name: (dim, nuts.values(run, name)) for name, dim in dims.items()}
-    votes, verdicts = (table(rows, said) for said in (VOTED, JUDGED))
+    votes, verdicts = (table(rows, words) for words in (VOTED, JUDGED))
     priors = {
         "strength_spread": SPREAD, "tie": TIE, "judge_weight": WEIGHT,
         "judge_system_weight": WEIGHT, "judge_tie": WEIGHT,
@@ -48,10 +48,10 @@ def main() -> None:
     )  # fmt: skip
 
 
-def table(rows: list[tuple[str, int, int]], said: str) -> dict[str, list[str]]:
+def table(rows: list[tuple[str, int, int]], words: str) -> dict[str, list[str]]:
     """Return the pairs on which something is said, as columns."""
     return {
-        name: [value(*row, word) for row, word in zip(rows, said, strict=True) if word != "."]
+        name: [value(*row, word) for row, word in zip(rows, words, strict=True) if word != "."]
         for name, value in {
             "left": lambda _, left, __, ___: SYSTEMS[left],
             "right": lambda _, __, right, ___: SYSTEMS[right],

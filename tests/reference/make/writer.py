@@ -68,11 +68,11 @@ def write(
         },
         "criteria": held,
         "quantities": {
-            one.name: {
-                "variable": one.variable, "at": dict(one.at),
-                **{name: [float(x) for x in pair] for name, pair in one.statistics.items()},
+            quantity.name: {
+                "variable": quantity.variable, "at": dict(quantity.at),
+                **{name: [float(x) for x in pair] for name, pair in quantity.statistics.items()},
             }
-            for one in quantities
+            for quantity in quantities
         },
     }  # fmt: skip
     path = FOLDER / f"{model}-{form.replace(',', '').replace(' ', '-')}.json"

@@ -13,7 +13,7 @@ SMALL = {"annotators": (3,), "items": (40,), "studies": 3, **QUICK}
 
 
 @pytest.fixture(scope="module")
-def found():
+def plan():
     return dx.plan_accuracy(
         annotators=(2, 5), items=(40, 400), kappa=0.4, n_labels=4, studies=8, prob=0.9, **QUICK
     )
@@ -27,12 +27,12 @@ def test_annotators_are_as_accurate_as_the_source_says():
 
 
 @pytest.mark.long
-def test_more_items_and_more_annotators_tell_more(found):
-    new = found.sel(scope="new items")
+def test_more_items_and_more_annotators_tell_more(plan):
+    new = plan.sel(scope="new items")
     assert (new["half_width"].diff("item") < 0).all()
     assert (new["half_width"].diff("annotator") < 0).all()
-    assert (found["rmse"].sel(item=400) < found["rmse"].sel(item=40)).all()
-    assert (found["within_share"].sel(item=400) >= found["within_share"].sel(item=40)).all()
+    assert (plan["rmse"].sel(item=400) < plan["rmse"].sel(item=40)).all()
+    assert (plan["within_share"].sel(item=400) >= plan["within_share"].sel(item=40)).all()
 
 
 @pytest.mark.long
@@ -50,18 +50,18 @@ def test_with_many_items_the_interval_is_that_of_coin_flips():
 
 
 @pytest.mark.long
-def test_intervals_cover_and_kappa_comes_out_as_it_was_put_in(found):
+def test_intervals_cover_and_kappa_comes_out_as_it_was_put_in(plan):
     # 48 intervals of 90 %: fewer than 36 of them in one of 100,000 studies (binomial).
-    assert found["coverage"].sel(scope="new items").mean() >= 0.75
-    assert (abs(found["observed_kappa"].sel(item=400) - 0.4) < 0.05).all()
-    assert (found["poor_share"] == 0).all()
+    assert plan["coverage"].sel(scope="new items").mean() >= 0.75
+    assert (abs(plan["observed_kappa"].sel(item=400) - 0.4) < 0.05).all()
+    assert (plan["poor_share"] == 0).all()
 
 
 def test_an_estimate_is_that_of_a_study_simulated_and_fitted_by_hand():
     """The first study of a cell, done again step by step with the public functions."""
     from dissensus.studies.planning.unknown_truth import Setting, studied
 
-    one = studied(Setting(0.3, 5, 0.9, False, 0.9, 250), 3, 60, np.random.default_rng(7))
+    estimate = studied(Setting(0.3, 5, 0.9, False, 0.9, 250), 3, 60, np.random.default_rng(7))
     by_truth, by_fit = np.random.default_rng(7).spawn(2)
     study = dx.simulate.confusion_study(
         60, 3, 5, ipc=0.2 + 0.8 * np.sqrt(0.3), system_accuracy=(0.9,), random_seed=by_truth
@@ -70,15 +70,15 @@ def test_an_estimate_is_that_of_a_study_simulated_and_fitted_by_hand():
         study.annotations, predictions=study.predictions, draws=250, tune=250, chains=2,
         random_seed=by_fit.spawn(3)[0], progressbar=False,
     )  # fmt: skip
-    assert not one.poor
+    assert not estimate.poor
     draws = fit["posterior"]["system_accuracy"]
-    np.testing.assert_allclose(one.error[0, 1], draws.mean() - 0.9)
+    np.testing.assert_allclose(estimate.error[0, 1], draws.mean() - 0.9)
     low, high = draws.quantile([0.05, 0.95]).to_numpy()
-    np.testing.assert_allclose(one.half_width[1], (high - low) / 2)
+    np.testing.assert_allclose(estimate.half_width[1], (high - low) / 2)
     algebra = dx.lehner(study.annotations, study.predictions)["system_accuracy"].item()
     correct = study.truth["system_correct"].item()
-    np.testing.assert_allclose(one.error[1], [algebra - correct, algebra - 0.9])
-    np.testing.assert_allclose(one.kappa, dx.bennett_s(study.annotations))
+    np.testing.assert_allclose(estimate.error[1], [algebra - correct, algebra - 0.9])
+    np.testing.assert_allclose(estimate.kappa, dx.bennett_s(study.annotations))
 
 
 @pytest.mark.long
@@ -138,12 +138,12 @@ def test_a_pilot_tells_kappa_and_labels_and_how_well_it_knows():
 
 @pytest.mark.long
 def test_same_seed_same_plan_whatever_else_is_tried():
-    one = dx.plan_accuracy(kappa=0.4, n_labels=3, **SMALL)
-    two = dx.plan_accuracy(kappa=0.4, n_labels=3, **{**SMALL, "items": (20, 40)})
-    assert one.identical(dx.plan_accuracy(kappa=0.4, n_labels=3, **SMALL))
-    xr.testing.assert_equal(one["rmse"], two["rmse"].sel(item=[40]))
+    first = dx.plan_accuracy(kappa=0.4, n_labels=3, **SMALL)
+    second = dx.plan_accuracy(kappa=0.4, n_labels=3, **{**SMALL, "items": (20, 40)})
+    assert first.identical(dx.plan_accuracy(kappa=0.4, n_labels=3, **SMALL))
+    xr.testing.assert_equal(first["rmse"], second["rmse"].sel(item=[40]))
     other = dx.plan_accuracy(kappa=0.4, n_labels=3, **{**SMALL, "random_seed": 2})
-    assert other["rmse"].values.ravel()[0] != one["rmse"].values.ravel()[0]
+    assert other["rmse"].values.ravel()[0] != first["rmse"].values.ravel()[0]
 
 
 @pytest.mark.long
@@ -190,9 +190,9 @@ def test_a_pilot_that_cannot_tell_is_refused():
         dx.plan_accuracy(alone, **SMALL)
     with pytest.raises(dx.AnnotationError, match=r"^pilot: expected two labels or more"):
         dx.plan_accuracy(dx.annotations({**rows, "label": [0.5, 1.5, 2.5, 0.1]}), **SMALL)
-    one = dx.annotations({**rows, "label": list("xxxx")})
+    pilot = dx.annotations({**rows, "label": list("xxxx")})
     with pytest.raises(dx.AnnotationError, match=r"^pilot: expected two labels or more"):
-        dx.plan_accuracy(one, **SMALL)
+        dx.plan_accuracy(pilot, **SMALL)
     alike = dx.annotations({**rows, "label": list("xxyy")})
     for name, value in (("kappa", 0.3), ("n_labels", 2)):
         with pytest.raises(dx.ArgumentError, match=f"^{name}: expected none, since the pilot"):
@@ -201,9 +201,9 @@ def test_a_pilot_that_cannot_tell_is_refused():
 
 
 @pytest.mark.long
-def test_a_plan_can_be_stored(found, tmp_path):
-    found.to_netcdf(tmp_path / "plan.nc", engine="h5netcdf")
+def test_a_plan_can_be_stored(plan, tmp_path):
+    plan.to_netcdf(tmp_path / "plan.nc", engine="h5netcdf")
     again = xr.open_dataset(tmp_path / "plan.nc", engine="h5netcdf")
-    xr.testing.assert_equal(again.load(), found)
-    assert again.attrs["in_words"] == found.attrs["in_words"]
+    xr.testing.assert_equal(again.load(), plan)
+    assert again.attrs["in_words"] == plan.attrs["in_words"]
     again.close()

@@ -186,7 +186,7 @@ def test_pilots_of_other_kinds_are_refused():
         planned(ann, few, items=(20,))
     with pytest.raises(dx.PredictionError, match="predictions: expected labels over"):
         planned(ann, ann)
-    spelled = pred.assign_coords(item=[f"{one}.0" for one in pred["item"].to_numpy()])
+    spelled = pred.assign_coords(item=[f"{name}.0" for name in pred["item"].to_numpy()])
     with pytest.raises(
         dx.PredictionError, match=r"0 in the annotations is 0\.0 in the predictions"
     ):

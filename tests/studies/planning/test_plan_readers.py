@@ -120,12 +120,12 @@ def test_intervals_of_studies_of_this_size_are_as_long_as_planned():
         for k in range(12)
     ]
     seen = [roe_and_metz(10, 200, rng)["difference"] for _ in range(24)]
-    half = [float(np.diff(one.quantile([0.025, 0.975]))[0]) / 2 for one in seen]
-    shown = np.mean([float(abs(one.mean())) > h for one, h in zip(seen, half, strict=True)])
-    assert np.mean([one["half_width"].item() for one in planned]) == pytest.approx(
+    half = [float(np.diff(x.quantile([0.025, 0.975]))[0]) / 2 for x in seen]
+    shown = np.mean([float(abs(x.mean())) > h for x, h in zip(seen, half, strict=True)])
+    assert np.mean([x["half_width"].item() for x in planned]) == pytest.approx(
         np.mean(half), rel=0.15
     )
-    assert np.mean([one["power"].item() for one in planned]) == pytest.approx(shown, abs=0.25)
+    assert np.mean([x["power"].item() for x in planned]) == pytest.approx(shown, abs=0.25)
 
 
 @pytest.mark.long
@@ -137,37 +137,37 @@ def test_more_readers_and_cases_are_better_and_options_count():
     assert (plan["power"].diff("item") > 0).all()
     assert plan.attrs["probability"] == 0.95
     assert plan["system_half_width"].dims == ("modality", "system", "annotator", "item")
-    one = {"annotators": (10,), "items": (200,), "random_seed": 1}
-    base = dx.plan(study, **one)
-    assert dx.plan(study, **one).identical(base)
+    options = {"annotators": (10,), "items": (200,), "random_seed": 1}
+    base = dx.plan(study, **options)
+    assert dx.plan(study, **options).identical(base)
     assert "non_inferiority" not in base
-    assert dx.plan(study, **one, prob=0.5)["half_width"].item() < base["half_width"].item() / 2
-    assert dx.plan(study, **one, difference=-0.2)["power"].item() == 1
-    assert not dx.plan(study, **(one | {"random_seed": 2})).equals(base)
-    assert not dx.plan(study, **one, draws=150).equals(base)
+    assert dx.plan(study, **options, prob=0.5)["half_width"].item() < base["half_width"].item() / 2
+    assert dx.plan(study, **options, difference=-0.2)["power"].item() == 1
+    assert not dx.plan(study, **(options | {"random_seed": 2})).equals(base)
+    assert not dx.plan(study, **options, draws=150).equals(base)
     wide, narrow = (
-        dx.plan(study, **one, difference=0.0, margin=margin)["non_inferiority"]
+        dx.plan(study, **options, difference=0.0, margin=margin)["non_inferiority"]
         for margin in (0.1, 0.01)
     )
     assert (wide > 0.95).all()
     assert (narrow < 0.5).all()
-    worse = dx.plan(study, **one, difference=-0.05, margin=0.05)
+    worse = dx.plan(study, **options, difference=-0.05, margin=0.05)
     first, second = worse["non_inferiority"].squeeze().to_numpy()
     assert first < 0.1  # the film, which is worse by the margin
     assert second > 0.99
     assert worse["system_non_inferiority"].sizes == worse["system_power"].sizes
     # The difference that is taken for granted is that of the modalities.
-    free = dx.plan(study, **one, margin=0.05)
+    free = dx.plan(study, **options, margin=0.05)
     xr.testing.assert_equal(free["system_non_inferiority"], worse["system_non_inferiority"])
 
 
 def test_with_one_modality_the_difference_is_that_of_the_system():
     study = pilot(system=True).isel(modality=[0]).assign_attrs(modalities=["film"])
     study = study.drop_vars(["difference", "interaction_sd"])
-    one = {"annotators": (10,), "items": (200,), "random_seed": 1}
-    plan = dx.plan(study, **one, difference=0.2)
+    options = {"annotators": (10,), "items": (200,), "random_seed": 1}
+    plan = dx.plan(study, **options, difference=0.2)
     assert plan["system_power"].item() == 1
-    assert dx.plan(study, **one, difference=0.0)["system_power"].item() < 0.1
+    assert dx.plan(study, **options, difference=0.0)["system_power"].item() < 0.1
     assert (
         "interval of the area of system cad minus the readers' average excludes 0"
         in plan.attrs["in_words"]
@@ -209,7 +209,7 @@ def test_refusals_say_what_is_wrong():
     study = pilot()
     three = xr.concat([study, study.isel(modality=[0]).assign_coords(modality=["x"])], "modality",
                       data_vars="minimal")  # fmt: skip
-    one = study.isel(modality=[0]).assign_attrs(modalities=["film"])
+    single = study.isel(modality=[0]).assign_attrs(modalities=["film"])
     three = three.assign_attrs(modalities=["film", "screen", "x"])
     certain = study.assign(auc=study["auc"] * 0 + 1)
     alone = study.where(study["reader"] == 0)
@@ -218,7 +218,7 @@ def test_refusals_say_what_is_wrong():
         ("these readers", lambda: dx.plan(study.assign_attrs(new_readers=0)), "new readers"),
         ("these cases", lambda: dx.plan(study.assign_attrs(new_cases=0)), "new_cases=False"),
         ("three", lambda: dx.plan(three), "one or two modalities; found 3"),
-        ("one", lambda: dx.plan(one, difference=0.1), "one modality and no system"),
+        ("one", lambda: dx.plan(single, difference=0.1), "one modality and no system"),
         ("a part", lambda: dx.plan(study.isel(modality=[0])), "a whole reader study.*modalities"),
         ("turned", lambda: dx.plan(study.isel(modality=[1, 0])), "a whole reader study"),
         ("few", lambda: dx.plan(study.isel(reader=[0, 1])), "found 2 of 5 readers"),

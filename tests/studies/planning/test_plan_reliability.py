@@ -42,11 +42,11 @@ def test_enough_is_the_first_number_that_is_sure_enough(family, assurance):
     pilot = made.crossed_effects(family, draws=100)
     plan = dx.plan_reliability(pilot, (1, 2, 9), target=0.75, assurance=assurance,
                                 **ONLY_ANNOTATORS)  # fmt: skip
-    one = dx.icc(pilot, scale="observed")
-    sure = [k for k in range(1, 400) if (dx.spearman_brown(one, k) >= 0.75).mean() >= assurance]
+    icc = dx.icc(pilot, scale="observed")
+    sure = [k for k in range(1, 400) if (dx.spearman_brown(icc, k) >= 0.75).mean() >= assurance]
     assert plan["annotators_enough"].item() == sure[0]
     for k in (1, 2, 9):
-        expected = (dx.spearman_brown(one, k) >= 0.75).mean().item()
+        expected = (dx.spearman_brown(icc, k) >= 0.75).mean().item()
         assert plan["probability_reached"].sel(annotator=k).item() == expected
 
 

@@ -107,12 +107,12 @@ def test_strata_of_the_pilot_are_those_of_its_plan(monkeypatch):
     pilot = dx.annotations(rows, items=every, stratum="of", kind="continuous")
     small = HOW | {"items": (30,), "draws": 100}
     dx.plan(pilot, predictions=pred, **small)
-    for one in seen:
-        names = one["stratum"].to_numpy()[one["stratum_code"].to_numpy()]
-        assert names.tolist() == every["of"][one["item"].to_numpy()].tolist()
+    for data in seen:
+        names = data["stratum"].to_numpy()[data["stratum_code"].to_numpy()]
+        assert names.tolist() == every["of"][data["item"].to_numpy()].tolist()
     del seen[:]
     dx.plan(ann, predictions=pred, **small)
-    assert not any("stratum" in one.dims for one in seen)
+    assert not any("stratum" in data.dims for data in seen)
 
 
 @pytest.mark.long

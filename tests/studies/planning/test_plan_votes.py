@@ -119,7 +119,7 @@ def test_simulated_votes_are_those_of_the_pilots_posterior():
     met = [{*pair} for pair in zip(side["left"], side["right"], strict=True)]
     assert met == [{names[left[k]], names[right[k]]} for k in place]
     order = {name: k for k, name in enumerate(names)}
-    better = np.array([order[one] < order[two] for one, two in zip(*side.values(), strict=True)])
+    better = np.array([order[a] < order[b] for a, b in zip(*side.values(), strict=True)])
     outcome = drawn["outcome"].to_numpy()
     assert np.mean(outcome == 1) == pytest.approx(0.15, abs=0.08)
     assert np.mean(np.where(better, outcome == 0, outcome == 2)) > 0.7

@@ -12,7 +12,7 @@ from dissensus.studies.planning.sentences import closeness_sentences, sentences
 
 
 @pytest.fixture(scope="module")
-def found():
+def pool_plan():
     """Four draws of an ICC, so that probabilities can be counted by hand."""
     # ICC 1/2, 1/3, 1/4, 1/6 take 3, 6, 9 and 15 annotators to .75.
     pilot = made.fit_of(
@@ -31,8 +31,8 @@ def found():
     ).assign_attrs(width=0.1, studies=10, pilot_annotators=[12])
 
 
-def test_annotators_are_counted_with_their_probability(found):
-    text = sentences(found)
+def test_annotators_are_counted_with_their_probability(pool_plan):
+    text = sentences(pool_plan)
     assert text[1] == (
         "With 9 annotators an item the mean label reaches .75 with probability .75; "
         "with one fewer .50."
@@ -40,22 +40,22 @@ def test_annotators_are_counted_with_their_probability(found):
     assert text[0].startswith("One label has a reliability (ICC) of .29, ")
 
 
-def test_the_cheapest_study_that_will_do_is_named(found):
-    assert sentences(found)[2] == (
+def test_the_cheapest_study_that_will_do_is_named(pool_plan):
+    assert sentences(pool_plan)[2] == (
         "100 items with 4 annotators each, 400 labels in all, give the ICC an interval of .10 or "
         "shorter in 9 of 10 simulated studies."
     )
-    cheaper = found.copy()
+    cheaper = pool_plan.copy()
     cheaper["probability_narrow"] = (("annotator", "item"), [[0.0, 0.8], [0.2, 0.9]])
     assert sentences(cheaper)[2].startswith("100 items with 2 annotators each, 200 labels in all")
 
 
-def test_a_probability_too_low_is_not_rounded_to_the_one_wanted(found):
+def test_a_probability_too_low_is_not_rounded_to_the_one_wanted(pool_plan):
     # In 7,996 of 10,000 draws 8 annotators are enough, in the rest 9.
     needed = xr.DataArray(
         np.where(np.arange(10_000) < 7996, 8.0, 9.0)[None], dims=("chain", "draw")
     )
-    plan = found.drop_dims(("chain", "draw"))
+    plan = pool_plan.drop_dims(("chain", "draw"))
     plan = plan.assign(annotators_needed=needed, icc=0.3 + 0 * needed)
     assert (
         "probability above .99; with one fewer .799."
@@ -64,8 +64,8 @@ def test_a_probability_too_low_is_not_rounded_to_the_one_wanted(found):
     assert "; with one fewer .80." in sentences(plan.assign_attrs(assurance=0.9))[1]
 
 
-def test_if_no_study_will_do_the_surest_and_the_largest_are_named(found):
-    wanting = found.assign_attrs(assurance=0.95)
+def test_if_no_study_will_do_the_surest_and_the_largest_are_named(pool_plan):
+    wanting = pool_plan.assign_attrs(assurance=0.95)
     start = "No study tried gives the ICC an interval of .10 or shorter with probability .95: "
     assert sentences(wanting)[2] == (
         start + "the largest, 100 items with 4 annotators each, does in 9 of 10 simulated studies."
@@ -82,14 +82,14 @@ def test_if_no_study_will_do_the_surest_and_the_largest_are_named(found):
     )
 
 
-def test_what_no_number_of_annotators_reaches_is_said(found):
-    none = found.assign(annotators_enough=xr.DataArray(np.inf))
+def test_what_no_number_of_annotators_reaches_is_said(pool_plan):
+    none = pool_plan.assign(annotators_enough=xr.DataArray(np.inf))
     assert sentences(none)[1].startswith("No number of annotators makes the mean label reach .75")
 
 
-def test_few_annotators_in_the_pilot_are_pointed_out(found):
-    assert len(sentences(found)) == 4
-    few = sentences(found.assign_attrs(pilot_annotators=[12, 4]))
+def test_few_annotators_in_the_pilot_are_pointed_out(pool_plan):
+    assert len(sentences(pool_plan)) == 4
+    few = sentences(pool_plan.assign_attrs(pilot_annotators=[12, 4]))
     assert few[3].startswith("The pilot had 12 and 4 annotators. With so few, the variance")
     assert few[4] == "New items and annotators are taken to be like the pilot's."
 
@@ -108,7 +108,7 @@ def closeness_plan(enough=(178.0, float("nan")), **attrs):
             "within_share": (cells, share),
             "half_width": (cells[1:], [[[0.1, 0.05]]] * 2),
             "observed_kappa": (cells[2:], [[0.34, 0.36]]),
-            "items_enough": (cells[:3], [[[one]] * 2 for one in enough]),
+            "items_enough": (cells[:3], [[[number]] * 2 for number in enough]),
         },
         coords={"estimator": ["symmetric_confusion", "lehner"], "annotator": [3],
                 "scope": ["these items", "new items"], "item": [100, 200]},
@@ -137,11 +137,11 @@ def test_a_plan_is_told_from_annotators_to_what_is_taken_for_granted():
 
 
 @pytest.mark.parametrize(
-    ("items", "said"),
+    ("items", "words"),
     [(100.0, "needs at most 100 items (the fewest tried), "), (200.0, "needs 200 items, ")],
 )
-def test_what_is_not_interpolated_is_not_called_so(items, said):
-    assert said in closeness_sentences(closeness_plan(enough=(items, items)))[2]
+def test_what_is_not_interpolated_is_not_called_so(items, words):
+    assert words in closeness_sentences(closeness_plan(enough=(items, items)))[2]
 
 
 @pytest.mark.parametrize(
@@ -151,10 +151,12 @@ def test_what_is_not_interpolated_is_not_called_so(items, said):
 )
 def test_the_source_is_named_only_for_what_it_speaks_of(attrs):
     # Lehner (2015), "Recommended use": five categories, three raters, within .1, 90 %.
-    assert not any("Lehner" in one for one in closeness_sentences(closeness_plan(**attrs)))
     assert not any(
-        "Lehner" in one
-        for one in closeness_sentences(closeness_plan().assign_coords(annotator=[5]))
+        "Lehner" in sentence for sentence in closeness_sentences(closeness_plan(**attrs))
+    )
+    assert not any(
+        "Lehner" in sentence
+        for sentence in closeness_sentences(closeness_plan().assign_coords(annotator=[5]))
     )
 
 
@@ -169,5 +171,5 @@ def test_violations_and_a_pilot_are_told():
     text = closeness_sentences(closeness_plan(violated=1, kappa_interval=[0.18, 0.41]))
     assert text[0].endswith("(each up to .1 more or less), and agree with kappa .35.")
     assert "the system's accuracy, .90 before difficulty, in 90% of studies" in text[1]
-    assert not any("violated=True" in one for one in text)
+    assert not any("violated=True" in sentence for sentence in text)
     assert "known only to be between .18 and .41 (90% interval)" in text[-2]

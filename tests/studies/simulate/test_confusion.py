@@ -29,7 +29,9 @@ def coded(study):
     given[row, ann["annotator"].values[ann["annotator_code"].values] - 1] = ann["label_code"].values
     labels = truth["label"].values
     answers = np.searchsorted(labels, pred["label"].values[pred["label_code"].values[..., 0]])
-    both = (np.searchsorted(labels, truth[f"{one}_label"].values) for one in ("truth", "apparent"))
+    both = (
+        np.searchsorted(labels, truth[f"{prefix}_label"].values) for prefix in ("truth", "apparent")
+    )
     return given, answers, *both
 
 
@@ -42,12 +44,12 @@ def near(actual, want, n):
 @pytest.mark.parametrize("name", ["violated", "mistaken"])
 def test_labels_and_answers_follow_the_confusion_matrices(name, request):
     study = request.getfixturevalue(name)
-    said, answers, true, _ = coded(study)
+    labels, answers, true, _ = coded(study)
     truth, n = study.truth, study.truth.sizes["label"]
     group = truth["item_group"].values
     matrices = np.concatenate([truth["confusion"], truth["system_confusion"]])
     np.testing.assert_allclose(matrices.sum(axis=-1), 1)
-    for statement, matrix in zip([*said.T, *answers.T], matrices, strict=True):
+    for statement, matrix in zip([*labels.T, *answers.T], matrices, strict=True):
         for (g, place), z in itertools.product(enumerate(truth["group"].values), range(n)):
             here = statement[(group == place) & (true == z) & (statement >= 0)]
             assert near(np.bincount(here, minlength=n) / len(here), matrix[g, z], len(here))
@@ -153,11 +155,11 @@ def test_true_labels_are_as_frequent_as_their_prevalence(violated):
 
 
 def test_voices_are_independent_given_the_truth_and_the_group(violated):
-    said, answers, true, _ = coded(violated)
+    labels, answers, true, _ = coded(violated)
     group = violated.truth["item_group"].values
     here = (true == 0) & (group == "middle")
-    right = np.column_stack([said[here][:, :2] == 0, answers[here] == 0])
-    right = right[(said[here][:, :2] >= 0).all(axis=1)]
+    right = np.column_stack([labels[here][:, :2] == 0, answers[here] == 0])
+    right = right[(labels[here][:, :2] >= 0).all(axis=1)]
     apart = np.corrcoef(right.T)[np.triu_indices(4, 1)]
     assert (np.abs(apart) < 4.5 / np.sqrt(len(right))).all()
 
@@ -165,8 +167,8 @@ def test_voices_are_independent_given_the_truth_and_the_group(violated):
 @pytest.mark.parametrize("name", ["violated", "mistaken"])
 def test_shares_correct_are_those_of_these_labels(name, request):
     study = request.getfixturevalue(name)
-    said, answers, true, _ = coded(study)
-    right = np.where(said >= 0, said == true[:, None], np.nan)
+    labels, answers, true, _ = coded(study)
+    right = np.where(labels >= 0, labels == true[:, None], np.nan)
     truth = study.truth
     np.testing.assert_allclose(truth["annotator_correct"], np.nanmean(right, axis=0))
     np.testing.assert_allclose(truth["system_correct"], (answers == true[:, None]).mean(axis=0))
@@ -175,9 +177,9 @@ def test_shares_correct_are_those_of_these_labels(name, request):
 
 
 def test_a_random_set_of_annotators_labels_each_item(violated):
-    said = coded(violated)[0]
-    assert ((said >= 0).sum(axis=1) == 3).all()
-    sets, count = np.unique(said >= 0, axis=0, return_counts=True)
+    labels = coded(violated)[0]
+    assert ((labels >= 0).sum(axis=1) == 3).all()
+    sets, count = np.unique(labels >= 0, axis=0, return_counts=True)
     assert len(sets) == 4
     np.testing.assert_allclose(count, 7500, atol=4.5 * np.sqrt(7500))
 
@@ -270,8 +272,10 @@ def test_draws_without_shared_mistakes_are_those_of_before_there_were_any():
     seeds = [np.random.default_rng(3) for _ in range(2)]
     dx.simulate.confusion_study(20, random_seed=seeds[0])
     seeds[1].spawn(4)
-    one, second = (dx.simulate.confusion_study(20, random_seed=seed).annotations for seed in seeds)
-    xr.testing.assert_identical(one, second)
+    before, after = (
+        dx.simulate.confusion_study(20, random_seed=seed).annotations for seed in seeds
+    )
+    xr.testing.assert_identical(before, after)
 
 
 def test_shared_mistakes_leave_the_truth_as_it_was():
@@ -293,9 +297,9 @@ def test_the_apparent_label_is_evenly_any_other_on_so_many_items(mistaken):
 
 def test_annotators_and_systems_go_by_what_they_take_an_item_for(mistaken):
     """Accuracies on items that are taken for something else, about it and about the truth."""
-    said, answers, true, apparent = coded(mistaken)
+    labels, answers, true, apparent = coded(mistaken)
     wrong = true != apparent
-    statements = np.concatenate([said, answers], axis=1)[wrong]
+    statements = np.concatenate([labels, answers], axis=1)[wrong]
     n = wrong.sum()
     p, repeated = np.array([0.6, 0.7, 0.8, 0.9, 0.9, 0.7]), np.array([1, 1, 1, 1, 0, 0.5])
     about = (statements == apparent[wrong, None]).mean(axis=0)

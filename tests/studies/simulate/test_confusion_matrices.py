@@ -18,7 +18,7 @@ from dissensus.studies.simulate._confusion import (
 EVEN = np.full(5, 0.2)
 
 
-def one(accuracy, asymmetry=1.0, error_range=0.0, prevalence=EVEN, seed=1):
+def matrix(accuracy, asymmetry=1.0, error_range=0.0, prevalence=EVEN, seed=1):
     rng = np.random.default_rng(seed)
     return matrices(np.array(accuracy), asymmetry, error_range, prevalence, rng)
 
@@ -26,7 +26,7 @@ def one(accuracy, asymmetry=1.0, error_range=0.0, prevalence=EVEN, seed=1):
 def test_steps_one_to_three_without_asymmetry():
     """Lehner (2015), Table 5: (IPC, PDA, AD, PER) = (.6, 0, 1, 0)."""
     want = np.full((5, 5), 0.1) + 0.5 * np.eye(5)
-    np.testing.assert_allclose(one(0.6), want, atol=1e-15)
+    np.testing.assert_allclose(matrix(0.6), want, atol=1e-15)
 
 
 def test_steps_one_to_three_with_asymmetry():
@@ -38,7 +38,7 @@ def test_steps_one_to_three_with_asymmetry():
         [0.055, 0.109, 0.218, 0.400, 0.218],
         [0.040, 0.080, 0.160, 0.320, 0.400],
     ]
-    np.testing.assert_array_equal(one(0.6 - 0.2, 2.0).round(3), want)
+    np.testing.assert_array_equal(matrix(0.6 - 0.2, 2.0).round(3), want)
 
 
 def test_table_7_is_nothing_out_of_the_way():
@@ -46,8 +46,8 @@ def test_table_7_is_nothing_out_of_the_way():
 
     On the average over many draws the matrix is about Table 6.
     """
-    drawn = one(np.full(4000, 0.4), 2.0, 1.0)
-    np.testing.assert_allclose(drawn.mean(axis=0), one(0.4, 2.0), atol=0.02)
+    drawn = matrix(np.full(4000, 0.4), 2.0, 1.0)
+    np.testing.assert_allclose(drawn.mean(axis=0), matrix(0.4, 2.0), atol=0.02)
     printed = [0.349, 0.439, 0.377, 0.512, 0.415]
     low, high = np.quantile(np.diagonal(drawn, axis1=1, axis2=2), [0.001, 0.999])
     assert low < min(printed)
@@ -91,7 +91,7 @@ def slowly(accuracy, asymmetry, error_range, prevalence, rng):
 )
 def test_loops_give_the_same(n_labels, accuracy, asymmetry, error_range, seed):
     prevalence = np.random.default_rng(seed).dirichlet(np.full(n_labels, 0.5))
-    fast = one(accuracy, asymmetry, error_range, prevalence, seed)
+    fast = matrix(accuracy, asymmetry, error_range, prevalence, seed)
     slow = slowly(accuracy, asymmetry, error_range, prevalence, np.random.default_rng(seed))
     np.testing.assert_allclose(fast, slow, atol=1e-9)
     assert prevalence @ np.diag(fast) == pytest.approx(accuracy, abs=1e-9)
@@ -101,7 +101,7 @@ def test_a_diagonal_stays_below_one_and_the_others_make_up_for_it():
     prevalence = np.array([0.6, 0.3, 0.1])
     right = with_accuracy(np.array([0.99, 0.9, 0.4]), np.array(0.97), prevalence)
     np.testing.assert_allclose(right, [1, 1, 0.7])  # .6 + .3 + .1 x .7
-    drawn = one(np.full(500, 0.97), 2.0, 1.0, prevalence)
+    drawn = matrix(np.full(500, 0.97), 2.0, 1.0, prevalence)
     assert drawn.max() <= 1
     assert (drawn >= 0).all()
     np.testing.assert_allclose(np.diagonal(drawn, axis1=1, axis2=2) @ prevalence, 0.97)
@@ -111,14 +111,14 @@ def test_a_diagonal_stays_below_one_and_the_others_make_up_for_it():
 @pytest.mark.parametrize("error_range", [0.0, 1.0])
 def test_accuracies_of_nothing_and_of_one(n_labels, error_range):
     prevalence = np.full(n_labels, 1 / n_labels)
-    never, always = one([0.0, 1.0], 2.0, error_range, prevalence)
+    never, always = matrix([0.0, 1.0], 2.0, error_range, prevalence)
     np.testing.assert_array_equal(always, np.eye(n_labels))
     np.testing.assert_array_equal(np.diag(never), 0)
     np.testing.assert_allclose(never.sum(axis=1), 1)
 
 
 def test_a_label_that_is_never_true_has_a_row_too():
-    drawn = one(0.6, 1.0, 1.0, np.array([1.0, 0.0]))
+    drawn = matrix(0.6, 1.0, 1.0, np.array([1.0, 0.0]))
     assert drawn[0, 0] == pytest.approx(0.6)
     np.testing.assert_allclose(drawn.sum(axis=1), 1)
     assert 0 <= drawn[1, 1] <= 1
