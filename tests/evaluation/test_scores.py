@@ -78,7 +78,7 @@ def test_the_truth_is_inside_where_the_mean_score_misses(scores, result):
 def test_numbers_in_another_unit_have_a_correlation_only(scores):
     ann, pred, _ = scores
     moved = pred.assign(value=-0.1 * pred["value"])
-    with pytest.warns(dx.DissensusWarning, match="'bad' are in another unit.*correlations"):
+    with pytest.warns(dx.DissensusWarning, match="'bad' seem to be in another unit.*correlations"):
         evaluation = dx.evaluate(ann, moved, **QUIET)
     assert list(evaluation["metrics"].data_vars) == ["correlation"]
     assert (evaluation["metrics"]["correlation"].mean(("chain", "draw")) < 0).all()
