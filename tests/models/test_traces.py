@@ -270,8 +270,8 @@ def test_truth_of_new_items_of_unknown_difficulty():
     ("change", "how", "words"),
     [
         ({}, {"var_names": ["truth"]}, 'sample_vars=\\["difficulty", "truth"\\]'),
-        ({"truth_code": None}, {"sample_vars": DRAWN}, "truth_code and covariates must have the items of"),
-        ({"covariates": None}, {"sample_vars": DRAWN}, "truth_code and covariates must have the items of"),
+        ({"truth_code": None}, {"sample_vars": DRAWN}, "truth_code and covariates must have the"),
+        ({"covariates": None}, {"sample_vars": DRAWN}, "truth_code and covariates must have the"),
         ({"respondent_code": [[0, 1, 1, -1], [4, -1, -1, -1]]}, {"sample_vars": DRAWN},
          "respondents must be codes below the number of annotators"),
         ({"label_code": [[0, 2, 1, -1], [1, -1, -1, -1]]}, {"sample_vars": DRAWN},
