@@ -110,7 +110,7 @@ def test_large_errors_are_written_without_decimals(tmp_path):
     error = result["metrics"]["mean_absolute_error"].sel(
         reliability=1.0, system="near", scope="these items"
     )
-    assert f"it is {float(error.mean()):,.0f} from the panel's mean" in plain(
+    assert f"it is {float(error.mean()):,.0f} away from the panel's mean" in plain(
         written(result, tmp_path)
     )
 

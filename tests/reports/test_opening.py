@@ -72,7 +72,7 @@ def test_level_of_the_interval_is_arviz_setting(dictated):
 def test_the_leader_along_reliability(dictated):
     steady = along(dictated({"a": [0.7, 0.8], "b": [0.6, 0.7], "c": [0.5, 0.6]}))
     assert "a leads at every reliability from 1 to 2; the order of the systems does not" in steady
-    assert "the agreement with the panel of a goes from .700 to .800" in steady
+    assert "The agreement with the panel of a goes from .700 to .800" in steady
     below = along(dictated({"a": [0.7, 0.8], "b": [0.6, 0.6], "c": [0.5, 0.7]}))
     assert "from 1 to 2; the order of the other systems changes." in below
     text = along(dictated({"a": [0.7, 0.7, 0.7, 0.7], "b": [0.6, 0.6, 0.8, 0.7]}))

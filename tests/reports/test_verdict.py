@@ -369,7 +369,7 @@ def test_the_first_picture_of_accuracies_has_the_means_of_the_table():
     shown = pictures.lead(tree, evidence.numbers(tree), result)
     systems, (person,) = (body.rows for body in verdict.table(tree, result).bodies)
     assert ", ".join(f"{name} {mean}" for name, mean, *_ in systems) in shown.wide
-    assert f"Broken line, with a band: an annotator, {person[1]} ({person[3]})." in shown.caption
+    assert f"Broken line with a band: an annotator, {person[1]} ({person[3]})." in shown.caption
     assert ">an annotator<" in shown.wide
     made = plots.forest(
         tree["accuracy"].to_dataset()["estimated_accuracy"].rename("accuracy"), backend="matplotlib"

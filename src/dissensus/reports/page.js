@@ -26,11 +26,11 @@
   const number = /^[<>≥≤~ ]*([-\u2212]?(?:\d[\d,]*\.?\d*|\.\d+))/;
   const key = (row, column) => {
     const text = row.cells[column].textContent.trim();
-    const found = number.exec(text);
-    return { text, value: found ? Number(found[1].replace("\u2212", "-").replaceAll(",", "")) : NaN };
+    const match = number.exec(text);
+    return { text, value: match ? Number(match[1].replace("\u2212", "-").replaceAll(",", "")) : NaN };
   };
   const compare = (a, b, sign) => {
-    const known = [a, b].map((one) => !Number.isNaN(one.value));
+    const known = [a, b].map((cell) => !Number.isNaN(cell.value));
     if (known[0] !== known[1]) return known[0] ? -1 : 1;
     const by = known[0] ? a.value - b.value : 0;
     return sign * (by || a.text.localeCompare(b.text, undefined, { numeric: true }));
@@ -66,9 +66,9 @@
   let opened = [];
   window.addEventListener("beforeprint", () => {
     opened = [...closed()];
-    opened.forEach((one) => { one.open = true; });
+    opened.forEach((section) => { section.open = true; });
   });
   window.addEventListener("afterprint", () => {
-    opened.forEach((one) => { one.open = false; });
+    opened.forEach((section) => { section.open = false; });
   });
 })();
