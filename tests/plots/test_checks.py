@@ -35,7 +35,7 @@ def test_a_panel_for_each_statistic_that_is_checked(check):
         "Identical lists",
         "", "",  # the rest of the grid is empty
     ]  # fmt: skip
-    for ax, name in zip(axes, check["statistic"].to_numpy(), strict=False):
+    for ax, name in zip(axes[:4], check["statistic"].to_numpy(), strict=False):
         part = check.sel(statistic=name)
         assert ax.lines[0].get_xdata()[0] == float(part["observed"])
         assert sum(bar.get_height() for bar in ax.patches) == part["replicated"].size
