@@ -60,9 +60,9 @@ order; if the disagreement itself is of interest (`dirichlet`, `normal_scores`);
 items: revise the instructions first.
 
 The sampler is an exact Gibbs sampler. A sweep takes as long as a few passes over the labels. NUTS
-on the same model serves as a check. Successive draws are nearly independent, except with two labels
-if one is rare (2 %) or annotators are unanimous: 4,000 draws then have an effective sample size of
-one or two hundred. If a point estimate is sufficient, lme4 is faster.
+on the same model serves as a check. Successive draws are nearly independent. The exception is two
+labels, if one label is rare (2 %) or annotators are unanimous: the effective sample size of 4,000
+draws is then 100 to 200. If a point estimate is sufficient, lme4 is faster.
 
 Source: Wong, Paritosh & Aroyo (2021), "Cross-replication reliability", with the corrections in
 `docs/derivations/crossed-effects-gibbs.md`; variance components: Shrout & Fleiss (1979).

@@ -82,10 +82,10 @@ the labels, w = 0. If its errors are independent of the annotators' errors, w is
 inform :math:`\rho` and w. The default is 0, independent errors; `dissensus.evaluate` uses
 "learned".
 
-Items that only systems labelled. If errors are independent, predictions are evidence of their true
-labels (with ``evidence="annotators"`` these items are refused). With correlated errors they are
-not: the weight w adds to labels, and these items have none. Accuracies on these items come from
-labelled items that are like them:
+Items that only systems labelled. If errors are independent, predictions are evidence of the true
+labels of these items. With ``evidence="annotators"`` these items are refused. With correlated
+errors predictions are no such evidence: the weight w adds to labels, and these items have none.
+Accuracies on these items come from labelled items that are like them:
 
 - A system is right as often as on labelled items on which it gives the same prediction and the same
   fraction of the other systems agrees with it (none, at most half, more, all). This share has a

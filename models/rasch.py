@@ -9,8 +9,9 @@ The story. Whether an annotator is right about an item depends on ability less d
 
 A wrong label is any of the others with equal probability. With g = 0 this is Rasch's model,
 :math:`P(y_{ij} = z_i) = \operatorname{logistic}(\theta_j - b_i)`. Difficulties have mean 0, so an
-ability is the logit of being right about the average item. With ``guessing=True`` annotators who do
-not know choose any label: :math:`g = 1 / (K - 1)` for K labels, and accuracy is never below chance.
+ability is the logit of being right about the average item. With ``guessing=True``, annotators who
+do not know the true label choose any label: :math:`g = 1 / (K - 1)` for K labels, and accuracy is
+never below chance.
 
 The truth :math:`z_i` may be known of all items (``truth=``), of some, or of none. If all are known,
 this is a Bernoulli item response model. Unknown truths are learned,
@@ -130,8 +131,8 @@ def build(
     confidence : bool
         Whether confidences are evidence; they may have at most 10 different levels.
     guessing : bool, optional
-        Whether annotators who do not know choose any of the labels with equal probability. None is
-        False if the truth of all items is known, and True if not.
+        Whether annotators who do not know the true label choose any label with equal probability.
+        None is False if the truth of all items is known, and True if not.
     priors : mapping, optional
         Of ``mean_ability`` and ``coefficient``: (mean, sd). Of ``ability_spread`` and
         ``difficulty_spread``: ("half_normal", scale), ("half_t", scale, degrees of freedom) or

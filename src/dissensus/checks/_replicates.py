@@ -474,7 +474,7 @@ def _ranked(source: _Source) -> _Rankings:
 
 
 def _lists(source: _Source) -> Replicates:
-    """Read lists with the lengths and ties of the data, or codes of single labels."""
+    """Read replicated lists, with the lengths and ties of the data; or codes of single labels."""
     if "rank" not in source.observed and LABEL in source.fit["constant_data"].coords:
         return _codes(source)
     rankings, lists = _ranked(source), source.versions("label_code", ANNOTATION)

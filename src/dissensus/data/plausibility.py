@@ -101,7 +101,7 @@ def space(plausibility: xr.DataArray) -> Space:
     names = plausibility["candidate_label"].transpose(ITEM, CANDIDATE).to_numpy()
     named = sizes == 1
     known = "labels" in plausibility.attrs
-    if known:  # NetCDF returns a list of length 1 as its element
+    if known:  # NetCDF returns a list of length 1 as a scalar
         labels = _names(np.atleast_1d(np.asarray(plausibility.attrs["labels"])))
     else:
         labels = np.unique(_names(names[named]))

@@ -74,7 +74,7 @@ def by_item(given: Any, items: Names, argument: str, noun: str) -> Names:
 
 
 def _parts(given: Any, argument: str, noun: str) -> tuple[Names | None, Names]:
-    """Return the names of the values, if there are any, and the values."""
+    """Return the names of the items (None if the values have no names), and the values."""
     if isinstance(given, xr.DataArray):
         if given.dims != (ITEM,):
             expected = f"a DataArray over {ITEM!r}"

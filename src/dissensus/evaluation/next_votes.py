@@ -30,8 +30,9 @@ def next_votes(evaluation: xr.DataTree) -> pd.DataFrame:
 
     .. math:: n = \frac{1.645^2 / m^2 - 1 / v}{J}
 
-    votes. A vote scores y = 1, 0 (a tie) or -1. On a prompt with the log odds :math:`\eta` of the
-    first against the second, E(y) has the derivative Var(y) / 2, hence
+    votes. The score y of a vote is 1 (for the first system), 0 (a tie) or -1 (for the second). On a
+    prompt with the log odds :math:`\eta` of the first against the second, E(y) has the derivative
+    Var(y) / 2, hence
 
     .. math:: J = \frac{(\overline{Var(y)} / 2)^2}{\overline{Var(y)} + Var(E(y))}
 

@@ -358,7 +358,7 @@ def _check_space(lists: xr.Dataset, space: Space) -> None:
 
 
 def _mid_ranks(lists: xr.Dataset, n_labels: int) -> xr.DataArray:
-    """Return the mean rank of each label in a predicted list; unlisted labels are tied last."""
+    """Return the mid-rank of each label in each predicted list; unlisted labels are tied last."""
     code, start, end = (
         lists[name].transpose(ITEM, POSITION).to_numpy() for name in ("code", "start", "end")
     )

@@ -29,7 +29,7 @@ _NAME, _TITLE = 40, 1000
 
 
 class Name(str):
-    """A name from the data: escaped and shortened where it is written."""
+    """A name from the data; the HTML page escapes and shortens it."""
 
     __slots__ = ()
 

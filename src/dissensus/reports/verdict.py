@@ -126,7 +126,7 @@ def lead(evaluation: xr.DataTree, values: xr.Dataset | None) -> Lead | None:
 
 
 def _wants_truth(evaluation: xr.DataTree) -> bool:
-    """Return whether the question is the true label, and can be answered."""
+    """Return whether the question is about the true label and its answer has no warning."""
     data = evidence.group(evaluation, "answers")
     is_of_truth = "accuracy" in data and data.attrs["question"] == TRUTH
     return is_of_truth and not of_answer(evaluation, "accuracy")

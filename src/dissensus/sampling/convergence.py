@@ -99,7 +99,7 @@ def _summarised(each: _Each, names: Any, *, several: bool) -> tuple[dict[str, An
 
 
 def diagnosed_parameters(posterior: Mapping[str, xr.DataArray], prefix: str = "") -> dict[str, Any]:
-    """Diagnose the chains by all parameters at once, and warn if they are poor.
+    """Diagnose the chains for all parameters together, and warn if diagnostics are poor.
 
     Numbers that are NaN in all draws are left out. Returns attributes as `diagnosed` does.
     """

@@ -349,7 +349,7 @@ def _draws(
 
 
 def _gather(place: Ints, n: int) -> sparse.csr_array:
-    """Return the matrix (column, sum) that adds up columns by place; places from n are ignored."""
+    """Return the matrix (column, sum) that adds up the columns of each place below n."""
     kept = place < n
     index = np.flatnonzero(kept), place[kept]
     return sparse.csr_array((np.ones(len(index[0])), index), shape=(len(place), n))

@@ -198,7 +198,7 @@ def _check_options(name: str, tolerance: Any, depth: Any) -> None:
 
 
 def default_depth(annotations: xr.Dataset) -> int:
-    """Return the length of the longest ranking of an annotator."""
+    """Return the length of the longest ranking that any annotator gave."""
     return int(np.bincount(ranking_code(annotations)).max())
 
 

@@ -254,7 +254,7 @@ def _coordinates(process: Process) -> dict[str, Any]:
 
 
 def _diagnosed(posterior: Mapping[str, xr.DataArray]) -> dict[str, Any]:
-    """Diagnose the chains by all parameters together, using each correlation once."""
+    """Diagnose the chains for all parameters together, using each correlation once."""
     judged = dict(posterior)
     if "correlation" in judged:
         n_pools = judged["correlation"].sizes[POOL]

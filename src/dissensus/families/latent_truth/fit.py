@@ -187,7 +187,7 @@ def label_order(process: Process, confusion: Floats) -> dict[str, Any]:
 
 
 def _diagnosed(process: Process, posterior: Mapping[str, xr.DataArray]) -> dict[str, Any]:
-    """Diagnose the chains by all parameters together, and warn if they are poor."""
+    """Diagnose the chains for all parameters together, and warn if diagnostics are poor."""
     judged = dict(posterior)
     if "confusion" in judged and (
         process.interchangeable or judged["confusion"][0, 0].size > _MOST

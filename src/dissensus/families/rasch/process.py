@@ -127,7 +127,7 @@ class Process(NamedTuple):
     truth: Ints  # (item): a label's code, or `UNKNOWN`
     level: Ints  # (annotation): of confidence; empty if confidence is not used
     levels: Floats  # The confidences that occur, in increasing order; empty if they are not used
-    guessing: bool  # Whether annotators who do not know choose among all labels
+    guessing: bool  # Whether annotators who do not know the truth guess among all labels
     priors: Mapping[str, Prior]
     prior_count: float | Floats  # Prior count of each label, in items
     least: float  # The lower bound of the mean ability; minus infinity where there is none

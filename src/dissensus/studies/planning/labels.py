@@ -50,7 +50,7 @@ _UNITS: Final = ("for", "predicted items", "item")
 
 @dataclass(frozen=True)
 class _Labels:
-    """Labels of people, and systems' agreement with the panel."""
+    """People give labels; the planned quantity is the systems' agreement with the panel."""
 
     labels: Array
     """The label space."""

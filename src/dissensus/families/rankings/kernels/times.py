@@ -382,9 +382,10 @@ def timed_sweep(
     Returns the number of cells in use after the sweep.
 
     `log_strength` (unit, then the tail's further cells) holds `used` log shares: the sum of the
-    strengths is drawn here, and included after the sweep. With ties, the power must be a whole
-    number. See `draw_tail` for the depth. `work`, `terms` and `lines` are work space for
-    `draw_times`, for the exposures of a unit, and for `dissensus.kernels.slices`.
+    strengths is drawn here, and included after the sweep. If rankings have ties, the power of the
+    likelihood must be a whole number. See `draw_tail` for the depth. `work`, `terms` and `lines`
+    are work space for `draw_times`, for the exposures of a unit, and for
+    `dissensus.kernels.slices`.
     """
     shapes = item.shapes
     common, sharpness, n_tail = item.numbers.common, item.sharpness, item.numbers.n_tail
