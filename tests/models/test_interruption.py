@@ -107,7 +107,7 @@ class Interruption:
         real = pm.sample
 
         def sample(**options):
-            return real(**options, callback=self, cores=1)
+            return real(**options | {"callback": self, "cores": 1})
 
         monkeypatch.setattr(pm, "sample", sample)
         self.at = at
