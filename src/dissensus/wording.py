@@ -98,10 +98,10 @@ def counted(count: int, singular: str, plural: str | None = None) -> str:
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
-def left_out(count: int, noun: str, reason: str) -> str:
+def left_out_note(count: int, noun: str, reason: str) -> str:
     """Write the note on rows that a table leaves out, or "" if it leaves out none.
 
-    >>> left_out(1, "voter", "with fewer votes"), left_out(0, "voter", "with fewer votes")
+    >>> left_out_note(1, "voter", "with fewer votes"), left_out_note(0, "voter", "with fewer votes")
     ('1 voter with fewer votes is left out.', '')
     """
     verb = "is" if count == 1 else "are"

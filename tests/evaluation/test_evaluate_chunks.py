@@ -124,9 +124,8 @@ def test_is_shown_reported_and_made_again(study, tmp_path):
 
     ann, pred = study
     evaluation = dx.evaluate(ann, pred, chunks=9, **RUN)
-    assert (
-        len(dx.summary(evaluation)) == 5 * 2 * pred.sizes["system"]
-    )  # reliabilities, scopes, systems
+    n_rows = 5 * 2 * pred.sizes["system"]  # reliabilities, scopes, systems
+    assert len(dx.summary(evaluation)) == n_rows
     write_evaluation(evaluation, tmp_path / "out")
     assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
     again = rerun.rerun(rerun.stored(tmp_path / "out" / "evaluation.nc"), progressbar=False)

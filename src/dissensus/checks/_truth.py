@@ -82,9 +82,8 @@ def read(fit: Any, draws: int | None) -> Labels:
     codes = _versions(observed["label_code"], drawn["label_code"], (ANNOTATION,))
     systems: npt.NDArray[Any] = np.empty(0, dtype=object)
     answers: Ints = np.empty((len(codes), constant.sizes[ITEM], 0), dtype=np.int64)
-    if (
-        SYSTEM in observed.dims and "system_label_code" in drawn
-    ):  # systems have no replicates if true labels are known
+    # Systems have no replicates if true labels are known.
+    if SYSTEM in observed.dims and "system_label_code" in drawn:
         systems, name = observed[SYSTEM].to_numpy(), "system_label_code"
         answers = _versions(observed[name], drawn[name], (ITEM, SYSTEM))
     kind = observed["label_code"].attrs.get("kind")

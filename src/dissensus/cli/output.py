@@ -217,9 +217,7 @@ def disarmed_table(frame: pd.DataFrame) -> pd.DataFrame:
     out = frame.copy()
     for place, kind in enumerate(frame.dtypes):
         if not pd.api.types.is_numeric_dtype(kind):
-            cells = np.empty(
-                len(frame), dtype=object
-            )  # dtype=object: 10 stays 10 in a column with "a"
+            cells = np.empty(len(frame), dtype=object)  # 10 stays 10 in a column with "a"
             cells[:] = [_cell(cell) for cell in frame.iloc[:, place]]
             out.isetitem(place, cells)
     return out

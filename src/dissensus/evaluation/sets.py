@@ -200,9 +200,8 @@ def _of_labels(
     out = xr.concat(shares, dim=index).transpose(*SAMPLE, ELEMENT).to_dataset(name=SHARE)
     if compared:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", DissensusWarning
-            )  # the notes of ``agreement`` have them
+            # The notes of the group ``agreement`` have these warnings.
+            warnings.simplefilter("ignore", DissensusWarning)
             alpha = by_label(
                 bayesian_bootstrap, statistics.get(ALPHA).function, annotations,
                 draws=settings.draws, random_seed=settings.random_seed,
@@ -365,9 +364,8 @@ def _fits(
     elif options.get("prior_count", LEARNED) != LEARNED:
         predictions = None  # predictions are evidence of the prior only
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", ConvergenceWarning
-        )  # `evaluate_sets` warns once for all labels
+        # `evaluate_sets` warns once for all labels.
+        warnings.simplefilter("ignore", ConvergenceWarning)
         fits: ByLabel = by_label(
             fit_one, annotations, predictions=predictions, draws=given["draws"],
             chains=given["chains"], random_seed=given["random_seed"], progressbar=False, **options,

@@ -67,9 +67,8 @@ def _with_other_dims(scores: xr.DataArray, weights: xr.DataArray) -> xr.DataArra
             found=f"dims {weights.dims}",
         )
     place = by_name(weights[ITEM].to_numpy(), scores[ITEM].to_numpy(), ARGUMENT)
-    if (
-        len(place) < weights.sizes[ITEM] or (np.diff(place) != 1).any()
-    ):  # avoid a copy of ordered weights
+    # Weights that are already in this order are not copied.
+    if len(place) < weights.sizes[ITEM] or (np.diff(place) != 1).any():
         weights = weights.isel({ITEM: place})
     weights = weights.drop_vars(ITEM).transpose(..., ITEM)
     for dim in set(weights.dims) & set(scores.dims):

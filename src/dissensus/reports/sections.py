@@ -29,7 +29,7 @@ from dissensus.statistics._reliability import NO_CONFIDENCE
 from dissensus.wording import (
     coefficient_title,
     counted,
-    left_out,
+    left_out_note,
     number,
     percent,
     probability,
@@ -164,7 +164,7 @@ def accuracy_tables(evaluation: xr.DataTree, facts: Facts) -> list[Table]:
         for row in people[:_PEOPLE]
     ]  # fmt: skip
     head = ["Annotator", "Estimated", _interval_head(), "Majority of the others"]
-    note = left_out(len(people) - _PEOPLE, "further annotator", "with a lower accuracy")
+    note = left_out_note(len(people) - _PEOPLE, "further annotator", "with a lower accuracy")
     title = "Accuracy of annotators"
     return [*out, Table("table-annotators", title, head, [Body(-1, rows)], note)]
 
@@ -438,7 +438,7 @@ def annotator_table(evaluation: xr.DataTree) -> Table | None:
     if len(left):
         fewer = left.max() < people["n"].iloc[_ROWS - 1]
         order = "with fewer items" if fewer else "with fewer items or smaller ratios"
-        note = left_out(len(left), "annotator", order)
+        note = left_out_note(len(left), "annotator", order)
     title = "Annotators, each compared with the others"
     return Table("table-taken-out", title, head, [Body(-1, body)], note)
 

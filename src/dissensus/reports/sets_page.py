@@ -23,7 +23,7 @@ from dissensus.reports.sections import Part, Section
 from dissensus.reports.sentences import Name, environment, interval, paragraph, sentences
 from dissensus.reports.tables import Body, Table, between
 from dissensus.reports.verdict import Lead
-from dissensus.wording import counted, left_out, metric_title, share, short
+from dissensus.wording import counted, left_out_note, metric_title, share, short
 
 SOURCE: Final = "set_sentences.html"
 FEW: Final = 10
@@ -188,7 +188,7 @@ def label_tables(evaluation: xr.DataTree, *, narrow: bool = False) -> list[Table
     head = ["Label", "Answers", "Share of items", f"Interval, {level}"]
     head += ["Alpha", f"Interval, {level}"] * (ALPHA in evaluation[LABELS])
     left = len(count) - len(order)
-    note = left_out(left, "label", "with fewer answers")
+    note = left_out_note(left, "label", "with fewer answers")
     out = [Table("table-labels", "Labels", list(head), [Body(-1, body)], note)]
     if "f1" in evaluation[LABELS]:
         out.append(_f1_table(evaluation, frame[frame["quantity"] == "f1"], order, narrow))
@@ -208,7 +208,7 @@ def _f1_table(evaluation: xr.DataTree, frame: Any, order: list[Any], narrow: boo
     left = len(lead.systems) - len(systems)
     note = "Means of F1 over the draws." if narrow else f"Means of F1, with {level} intervals."
     if left:
-        note += " " + left_out(left, "system", f"with lower {metric_title(lead.name)}")
+        note += " " + left_out_note(left, "system", f"with lower {metric_title(lead.name)}")
     heads = [Name(short(name, _HEAD) if narrow else name) for name in systems]
     return Table("table-f1", "F1 of each label", ["Label", *heads], [Body(-1, body)], note)
 

@@ -15,7 +15,7 @@ from dissensus.reports import evidence, two_models
 from dissensus.reports.sentences import Name, interval
 from dissensus.wording import (
     capital,
-    left_out,
+    left_out_note,
     metric_title,
     number,
     percent,
@@ -98,7 +98,7 @@ def metric_table(evaluation: xr.DataTree, values: xr.Dataset) -> Table:
                 part.isel({RELIABILITY: place}), evidence.digits(part), several=several, truth=truth
             )
             bodies.append(Body(place, rows, _title(str(name), evaluation.attrs.get("positive"))))
-    note = left_out(values.sizes[SYSTEM] - _SYSTEMS, "further system", "with a worse mean")
+    note = left_out_note(values.sizes[SYSTEM] - _SYSTEMS, "further system", "with a worse mean")
     return Table("table-metrics", "Metrics of the systems", head, bodies, note)
 
 
@@ -153,7 +153,7 @@ def models_table(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> Table | 
         order = evidence.ordered(part.isel({two_models.MODEL: 0}))[SYSTEM].to_numpy()[:_SYSTEMS]
         rows = [_model_row(part.sel({SYSTEM: system}), evidence.digits(part)) for system in order]
         bodies.append(Body(-1, rows, capital(metric_title(str(name)))))
-    note = left_out(values.sizes[SYSTEM] - _SYSTEMS, "further system", "with a worse mean")
+    note = left_out_note(values.sizes[SYSTEM] - _SYSTEMS, "further system", "with a worse mean")
     title = "Metrics under both models"
     return Table("table-models", title, [*head, "Intervals"], bodies, note)
 
@@ -186,7 +186,7 @@ def better_table(evaluation: xr.DataTree, values: xr.Dataset) -> Table | None:
         ]
         bodies.append(Body(place, rows))
     left = values.sizes[SYSTEM] - len(order)
-    note = left_out(left, "further system", "with a lower probability of being best")
+    note = left_out_note(left, "further system", "with a lower probability of being best")
     title = f"P(row better than column) in {metric_title(metric)}, on new items"
     return Table("table-better", title, ["", *systems], bodies, note, tinted=True)
 

@@ -26,7 +26,7 @@ from dissensus.reports.sentences import Name, interval, sentences
 from dissensus.reports.tables import Body, Table, between
 from dissensus.reports.verdict import LIKELY
 from dissensus.sampling.intervals import spread
-from dissensus.wording import counted, left_out, percent, probability, share
+from dissensus.wording import counted, left_out_note, percent, probability, share
 
 SOURCE: Final = "vote_sentences.html"
 _ROWS: Final = 20
@@ -180,7 +180,7 @@ def better_table(evaluation: xr.DataTree) -> Table:
         for i, name in enumerate(shown)
     ]
     left = len(names) - len(shown)
-    note = left_out(left, "system", f"with {_less(evaluation)}")
+    note = left_out_note(left, "system", f"with {_less(evaluation)}")
     return Table("table-better", "P(row better than column)", ["", *map(Name, shown)],
                  [Body(-1, rows)], note, tinted=True)  # fmt: skip
 
@@ -199,7 +199,7 @@ def check_table(evaluation: xr.DataTree) -> Table:
                      f"{int(here['votes']):,}", share(float(here["observed"])),
                      interval(row)])  # fmt: skip
     left = data.sizes[PAIR] - len(rows)
-    note = left_out(left, "pair", "nearer to the model's expectation")
+    note = left_out_note(left, "pair", "nearer to the model's expectation")
     head = ["System", "Against", "Votes", "Share won", f"Replicated, {evidence.level()}"]
     return Table("table-check", "Shares of votes won, the least expected first", list(head),
                  [Body(-1, rows)], note)  # fmt: skip
@@ -218,7 +218,7 @@ def voter_table(evaluation: xr.DataTree) -> Table | None:
         row = {part: float(values[place]) for part, values in parts.items()}
         rows.append([Name(names[place]), f"{count[place]:,}", share(row["mean"]), interval(row)])
     left = len(names) - len(rows)
-    note = left_out(left, "voter", "with fewer votes")
+    note = left_out_note(left, "voter", "with fewer votes")
     head = ["Voter", "Votes", "Sharpness (1: typical)", f"Interval, {evidence.level()}"]
     return Table("table-voters", "Voters", list(head), [Body(-1, rows)], note)
 
@@ -323,7 +323,7 @@ def next_table(evaluation: xr.DataTree) -> Table | None:
         for row in pairs[:_ROWS].to_dict("records")
     ]  # fmt: skip
     left = len(pairs) - len(rows)
-    note = left_out(left, "pair", "with more votes needed")
+    note = left_out_note(left, "pair", "with more votes needed")
     head = ["System", "Against", "P(better)", "Votes so far", "More votes, about"]
     return Table("table-next", "Votes that would settle the order of neighbours", list(head),
                  [Body(-1, rows)], note)  # fmt: skip

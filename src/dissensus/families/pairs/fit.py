@@ -177,9 +177,8 @@ class PairsFit(base.Fit[Process, Trace]):
         if draws.taste.shape[-1] < n_cells:
             taste = rng.normal(size=(*draws.log_likelihood.shape, n_cells))
             draws = draws._replace(taste=taste * draws.spread[..., TASTE, None])
-        for chain in range(
-            len(draws.strength)
-        ):  # saves memory: probabilities take 24 times as much
+        # One chain at a time: probabilities take 24 times the memory of the draws.
+        for chain in range(len(draws.strength)):
             part = Trace(*(values[chain : chain + 1] for values in draws))
             left, tie, _ = np.moveaxis(probabilities(self.process, part), -1, 0)
             rest = rng.uniform(size=left.shape)
