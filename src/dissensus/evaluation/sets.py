@@ -59,7 +59,7 @@ from dissensus.sampling.intervals import spread
 from dissensus.sampling.learned_prior import LEARNED
 from dissensus.statistics._bayesian_bootstrap import bayesian_bootstrap
 from dissensus.statistics._by_label import ByLabel, by_label
-from dissensus.wording import capital, counted, metric_title
+from dissensus.wording import capital, left_out_note, metric_title
 
 LABELS: Final = "labels"
 """Group with numbers of each label."""
@@ -252,9 +252,9 @@ def _with_systems(
     if model == _TRUTH_MODEL:
         options["insight"] = None
         if n_left_out := first.sizes[ITEM] - len(informed):
+            note = left_out_note(n_left_out, "item", "without answers and without known labels")
             warn_caller(
-                f"{counted(n_left_out, 'item')} without answers and without known labels are left "
-                "out: with correlated errors, predictions are not evidence of true labels. With "
+                f"{note} With correlated errors, predictions are not evidence of true labels. With "
                 "error_correlation=0 they are evidence, if systems err independently."
             )
         first = first.isel({ITEM: informed})
