@@ -18,7 +18,7 @@ from dissensus.registry import find
 
 @dataclass(frozen=True)
 class Model:
-    """Description of a model, which does not load it.
+    """Description of a model. It does not load the model's module.
 
     Examples
     --------
@@ -32,7 +32,7 @@ class Model:
     """Kinds of annotations that the model can be fitted to with its default settings."""
     summary: str
     pools: bool = False
-    """Whether the model compares pools of annotators: it then needs two or more pools."""
+    """Whether the model compares pools of annotators, so that it needs two or more pools."""
     home: str = ""
     """The module of a model that another package provides; empty for models of dissensus."""
     plausibility: bool = True
@@ -109,9 +109,10 @@ def names() -> list[str]:
 def plugins() -> list[str]:
     """Return the names of models that other packages provide by an entry point.
 
-    The group of the entry point is ``dissensus.models``, and its name is the name of the model. Its
-    value is a module with the same functions as the modules here, and with a description of the
-    model: a `Model` called ``MODEL``. See the guide to your own models in the documentation.
+    The group of the entry point is ``dissensus.models``; the name of the entry point is the name of
+    the model. Its value is a module with the same functions as the modules of this package, and
+    with a description of the model: a `Model` called ``MODEL``. See the guide to your own models in
+    the documentation.
 
     Warns
     -----

@@ -26,18 +26,18 @@ decide by chance (:math:`g_a`, ``annotator_sharpness``, 1 for a typical one). So
 
 Voters have tastes: some like a system more, or less, than others do, in all their votes (v,
 ``annotator_taste``). Strengths and win rates are for new voters, who differ as much as these.
-Without v, intervals are too narrow for them: with 60 voters on 15 beaches in two halves, the 89 %
-interval of the difference between the halves' estimates contains 0 for .78 of the pairs of beaches
-without v, and for .89 with it.
-Tastes are in the model if voters differ and the votes can show it: for a vote on a system there is,
-on average, at least one further vote of the same voter on this system, and some system has votes of
-two voters. Where voters vote once or twice each, as in an arena, tastes matter little.
+Without v, intervals are too narrow for new voters. For example, 60 voters who compared 15 beaches
+were split into two halves. The 89 % interval of the difference between the halves' estimates
+contains 0 for .78 of the pairs of beaches without v, and for .89 with v.
+Tastes are in the model if voters differ and two conditions hold: a vote on a system has, on
+average, at least one further vote of the same voter on this system; and some system has votes of
+two voters. If each voter votes only once or twice, as in an arena, tastes matter little.
 
 Votes on one prompt are alike (``items=``): all votes on the same two answers share s and u. Without
-u, intervals take them as independent, and are too narrow. On 8,931 votes on
-59 systems and 13 prompts (LLMFAO) standard errors by prompt are 1.5 times those of independent
-votes. Some prompts have more ties (:math:`\tau_i`, ``item_tie``), such as those that every system
-answers well.
+u, these votes count as independent, and intervals are too narrow. For the 8,931 votes of LLMFAO on
+59 systems and 13 prompts, standard errors that allow for prompts are 1.5 times those that treat
+votes as independent. Some prompts have more ties (:math:`\tau_i`, ``item_tie``), such as those that
+every system answers well.
 
 A judge j, such as a language model, may have judged all pairs of answers, and people some of them
 (``predictions=``). Its verdict :math:`y_j` (1 left, 0 tie, -1 right) is evidence:
@@ -46,25 +46,25 @@ A judge j, such as a language model, may have judged all pairs of answers, and p
         + b + b_a, \qquad
     \tau \to \tau + \textstyle\sum_j t_j 1[\mathrm{tie}_j].
 
-V are scores of systems by the judge's verdicts on all pairs: the differences :math:`V_l - V_r` that
+V are the systems' scores in the judge's verdicts on all pairs: the differences :math:`V_l - V_r`
 fit y by least squares. The weight of a verdict (w, ``judge_weight``) and that of two systems'
 scores (W, ``judge_system_weight``) differ, because scores are means of many verdicts. ``strength``
 is a system's whole strength for people, :math:`s + (w + W) V`; ``beyond_judge`` is s, the part that
 scores do not predict. It does not measure how much a judge favours a system, because W absorbs a
-part of this. For that, compare win rates with the shares of pairs that systems win by the verdicts.
-`dissensus.win_rate` is over all judged pairs. If verdicts say much about votes, its interval is
-narrower than from votes alone; if they say nothing, the weights are near 0.
+part of the favour. To measure that, compare win rates with the shares of pairs that systems win by
+the verdicts. `dissensus.win_rate` is over all judged pairs. If verdicts say much about votes, its
+interval is narrower than from votes alone; if they say nothing, the weights are near 0.
 
-Covariates of answers (``answers=``), such as the length, add to d ``coefficient`` times the
-difference of the two answers, in standard deviations over the answers in the pairs. Strengths are
-then for answers with equal covariates.
+For each covariate of answers (``answers=``), such as the length, d has a further term:
+``coefficient`` times the difference between the two answers, in standard deviations over the
+answers in the pairs. Strengths are then for answers with equal covariates.
 
 Strengths add up to 0: only differences have a meaning. A difference of 1 is odds of 2.7 to 1 on a
 typical prompt, by a typical voter, and 173.7 points on the Elo scale of chess.
 
 Priors and why. All are on the logit scale. The spread of strengths has a Rayleigh prior with scale
-2, as one system may win nearly always: the variance then has an exponential prior, which is nearly
-flat near 0. Systems are often few, and a prior with its mode at a spread of 0 pulls them together:
+2, as one system may win nearly always: the variance has an exponential prior, which is nearly flat
+near 0. Systems are often few, and a prior with its mode at a spread of 0 would pull them together:
 intervals of the best and the worst would be too narrow. Other spreads are half-normal: of prompts
 and of tastes with scale 1; of log sharpness and advantage with .5, as these effects are smaller; of
 ties with 1.5, as voters, and prompts, may differ widely in their share of ties. :math:`\tau` is
@@ -102,7 +102,7 @@ from dissensus.families.pairs.process import Process
 from dissensus.families.pairs.process import process as pairs_process
 
 _NEVER = -500.0
-"""Logit of a tie in a model without ties, whose probability is then 0."""
+"""Logit of a tie in a model without ties: the probability of a tie is 0."""
 
 
 def build(
@@ -124,26 +124,27 @@ def build(
     pairs : xarray.Dataset
         Votes, from `dissensus.pairs`.
     annotators : bool, optional
-        Whether voters differ. None is True if the votes name two or more, with two votes of each on
-        average, or if there are ``predictions``. Voters who differ have tastes if the votes can
-        show it: see the card.
+        Whether voters differ. None means True if the votes name two or more voters, and there are
+        ``predictions`` or, on average, at least two votes per voter. Voters who differ have tastes
+        if the votes can show them: see the card.
     items : bool, optional
-        Whether votes on one prompt are alike. None is True if the votes name two or more prompts,
-        on the same condition, and if some system has votes on two (or there are ``predictions``).
+        Whether votes on one prompt are alike. None means True if the votes name two or more
+        prompts, and there are ``predictions``; or, without predictions, if there are on average at
+        least two votes per prompt, and some system has votes on two prompts.
     side : bool
         Whether the left answer has an advantage. Use it if ``left`` was shown first.
     ties : bool, optional
-        Whether a vote may be a tie. None is True if some are.
+        Whether a vote may be a tie. None means True if some votes are ties.
     priors : mapping, optional
         Widths of priors: the scales of ``strength_spread``, ``item_spread``, ``item_tie_spread``,
         ``sharpness_spread``, ``annotator_tie_spread``, ``annotator_side_spread`` and
         ``annotator_taste_spread``, and the standard deviations of ``tie``, ``side``,
-        ``judge_weight``, ``judge_system_weight``, ``judge_tie`` and ``coefficient``. The others
-        keep their defaults.
+        ``judge_weight``, ``judge_system_weight``, ``judge_tie`` and ``coefficient``. Widths that
+        are not given keep their defaults.
     predictions : xarray.Dataset, optional
         Judges' verdicts, from `dissensus.pairs` with the judge as ``annotator``. All judges judge
         the same pairs: every pair of answers that has votes, and possibly others. If a judge judged
-        a pair several times, as with the sides exchanged, the mean is used.
+        a pair several times, for example with the sides exchanged, the mean is used.
     answers : dataframe or mapping of columns, optional
         Covariates of answers: columns ``item`` and ``system``, and columns of numbers. Rows of
         answers that are in no pair are not used.
@@ -154,7 +155,7 @@ def build(
     -------
     pymc.Model
         With ``strength`` (system), ``strength_spread``, ``tie`` if there are ties, ``side`` if it
-        is asked for; of voters ``annotator_sharpness``, ``annotator_tie`` and ``annotator_side``
+        is requested; of voters ``annotator_sharpness``, ``annotator_tie`` and ``annotator_side``
         (annotator) and ``annotator_taste`` (annotator, system) with their spreads; of prompts with
         votes ``item_effect`` (item, system) and ``item_spread``, and if there are ties ``item_tie``
         (item) and ``item_tie_spread``; with verdicts ``beyond_judge`` (system), ``judge_weight``,
@@ -164,7 +165,7 @@ def build(
     Raises
     ------
     AnnotationError
-        If ``pairs`` are not votes on pairs, or answers lack some of those in pairs.
+        If ``pairs`` are not votes on pairs, or ``answers`` lacks some of the answers in the pairs.
     ArgumentError
         If voters or prompts are to differ and the votes do not name them, or verdicts lack some of
         the pairs.
@@ -243,7 +244,7 @@ def _model(process: Process) -> Any:
 
 
 def _with_evidence(process: Process, strength: Any, ahead: Any) -> tuple[Any, Any]:
-    """Add verdicts and covariates to the left side's lead; return it, and effects on ties."""
+    """Add verdicts and covariates to the left side's lead; return it and the effects on ties."""
     import pymc as pm
 
     known = process.evidence
@@ -314,14 +315,14 @@ def fit(
     Returns
     -------
     xarray.DataTree
-        ``posterior`` with the variables of `build`, but for ``annotator_taste``, of which only the
-        spread is kept: there are as many as voters times systems. Attributes summarise r-hat and
+        ``posterior`` with the variables of `build`, except ``annotator_taste``, which has a number
+        for each voter and system: only its spread is kept. Attributes summarise r-hat and
         effective sample size.
 
     Raises
     ------
     AnnotationError, ArgumentError
-        As in `build`; also if the draws of prompts would take more than 4 GB.
+        As in `build`; also if the draws of prompts' effects would take more than 4 GB.
 
     Warns
     -----

@@ -10,8 +10,8 @@ correlated. Within a pool the model is `crossed_effects`.
         \mathrm{Normal}(0, S R S), \quad b_j \sim \mathrm{Normal}(0, \sigma_{\text{annotator}, p}^2)
 
 for annotator j of pool p, with :math:`S = \mathrm{diag}(\sigma_\text{item})`. R has the
-correlations of the pools' effects, without the noise of single annotators; they are 1 if pools
-measure the same. They are the normalised xCC (`dissensus.normalized_xcc`). The xCC
+correlations of the pools' effects, without the noise of single annotators. A correlation is 1 if
+two pools measure the same. It is the normalised xCC (`dissensus.normalized_xcc`). The xCC
 (`dissensus.xcc`) is the correlation of one label from each pool, which includes this noise.
 
 The families (numbers, two labels, ordered labels) are those of `crossed_effects`. The pools share
@@ -24,14 +24,14 @@ Priors and why. As in `crossed_effects`, the same for all pools. R has an LKJ pr
 shrink correlations towards 0. With few items or noisy pools, the posterior of the correlation is
 wide. If small pools agree almost perfectly, the priors make the xCC too low. With 120 items, 6 to
 10 annotators per pool and a true correlation of .95, 90 % intervals of the xCC contained the true
-value in about 80 % of 400 studies, and were too low in the others; intervals of the normalised xCC
-contained it in 90 %. With 300 items and 40 annotators per pool, which `make calibrate` repeats,
-both contained it in 90 %.
+value in about 80 % of 400 studies, and were too low in the other studies; intervals of the
+normalised xCC contained it in 90 %. With 300 items and 40 annotators per pool, both contained it in
+90 % (`make calibrate` repeats these studies).
 
 When to use it. To ask whether a change of tool, instructions or annotators changes what is
 measured. When not: if one of two pools is the truth by definition, use metrics of accuracy; for
 three or more labels without an order, use `dissensus.cross_kappa`. An annotator in two pools is an
-error, unless ``shared_annotators=True``: such annotators then have a separate effect in each pool.
+error, unless ``shared_annotators=True``: an annotator then has a separate effect in each pool.
 
 The sampler is an exact Gibbs sampler. NUTS on the same model serves as a check.
 
@@ -188,7 +188,7 @@ def fit(
     annotations : xarray.Dataset
         Numbers, two labels, or ordered labels, with two or more pools (``pool=``).
     family, priors, anonymous, residual, correlation_prior, shared_annotators
-        As in `build`, as are ``formula``, ``items`` and ``annotators``.
+        As in `build`. The same holds for ``formula``, ``items`` and ``annotators``.
     draws, tune, chains, random_seed, progressbar, sampler, checkpoint
         As in `crossed_effects`.
     log_likelihood, posterior_predictive, keep_effects

@@ -1,8 +1,8 @@
 r"""Crossed effects: how much labels vary with items, with annotators, and by chance.
 
 The story. Each item and each annotator has an effect. A label is the sum of both effects, a common
-mean, and a residual. The residual includes variation when the same annotator labels the item again,
-and the interaction of annotator and item.
+mean, and a residual. The residual includes the variation of labels that one annotator gives one
+item repeatedly, and the interaction of annotator and item.
 
 .. math::
 
@@ -13,8 +13,8 @@ and the interaction of annotator and item.
 ``family="bernoulli"``: two labels; :math:`\eta` is the logit of the second. The residual on the
 latent scale is logistic, with variance :math:`\pi^2/3`.
 ``family="ordinal"``: ordered labels, :math:`P(y \le k) = \Phi(c_k - \eta)`. The latent residual is
-standard normal. The cutpoints have mean 0, so that :math:`\mu` is the distance of the average label
-from the middle of the scale.
+standard normal. The cutpoints have mean 0, so that :math:`\mu` is the distance of the latent mean
+from the middle of the cutpoints.
 
 ``formula="~ age + words"``: covariates of annotators and items, columns of two tables. They change
 the mean, :math:`\eta_{ij} = \mu + x_{ij}' \beta + a_i + b_j`, with a coefficient for each term.
@@ -24,7 +24,7 @@ are then for items and annotators with equal covariates.
 Any design is allowed: annotators with few labels, items with few labels. With ``anonymous=True``
 annotators have no effects, for data in which a name stands for different people on different items.
 
-The model has no effect of an annotator on an item, and none of clusters. If annotators repeat
+The model has no interaction of annotator and item, and no effect of clusters. If annotators repeat
 their labels of an item (``trial=``), ``sigma_item`` and the ICC are too high. If items of a cluster
 are alike (``cluster=``), intervals for new items are too narrow. All annotators have one ``sigma``:
 if some have more noise, its intervals are too narrow for other annotators. A `DesignWarning`
@@ -40,17 +40,17 @@ deviations are half-t with 3 degrees of freedom, whose heavy tail allows data to
                            2.5 of their sd
 ``sigma_item``, ``..``     sd of labels       2.5                     1.5
 gap between cutpoints                                                 exponential, mean 1
-``coefficient``            sd 2.5 of labels   sd 2.5                  sd 2.5
+``coefficient``            2.5 sd of labels   sd 2.5                  sd 2.5
 =========================  =================  ======================  =======================
 
 The prior of a coefficient has mean 0, and this sd divided by the sd of its covariate.
 
-Priors for numbers are scaled to the data: the data are used twice, but only for the scale. The
-latent residual fixes the scale of labels. Priors for labels allow, and do not require, that the
-label of an item two standard deviations from the average is nearly certain. With five ordered
-labels, the prior share of each of the two end labels is about a third; a few dozen annotations
-overrule this. Three or four annotators contain little information about the standard deviation of
-annotators, so its prior matters: set it from similar annotators.
+Priors for numbers are centred and scaled to the data: the data are used twice, but only for
+location and scale. For labels, the latent residual fixes the scale. Priors for labels allow, and do
+not require, that the label of an item two standard deviations from the average is nearly certain.
+With five ordered labels, the prior share of the first label, and of the last, is about a third; a
+few dozen annotations overrule this. Three or four annotators contain little information about the
+standard deviation of annotators, so its prior matters: set it from similar annotators.
 
 When to use it. To estimate how reliable labels are (`dissensus.icc`), how many annotators are
 needed (`dissensus.annotators_needed`), and which annotators are lenient. When not: for one true
@@ -317,7 +317,7 @@ def fit(
         ``cutpoint`` (boundary) of ordered labels, ``coefficient`` (term) for
         `dissensus.contrast`, and, if kept, ``item_effect`` (item) and
         ``annotator_effect`` (annotator). For labels, ``constant_data`` has the latent ``sigma`` and
-        the numbers that represent the labels; with covariates, also their values less
+        the numbers that represent the labels; with covariates, also the centred ``covariates`` and
         ``covariate_mean`` (term). Attributes summarise r-hat and effective sample size over the
         parameters.
 

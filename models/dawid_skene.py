@@ -9,9 +9,9 @@ label and not for another, and may confuse particular labels.
     z_i &\sim \mathrm{Categorical}(\pi), \qquad \pi \sim \mathrm{Dirichlet}(\alpha) \\
     y_{ij} \mid z_i = z &\sim \mathrm{Categorical}(C_{jz})
 
-K is the number of labels. In the PyMC model, true labels are summed out; the Gibbs sampler of `fit`
-draws true labels and parameters alternately. Both have the same posterior. There are three priors
-of the matrices:
+K is the number of labels. The PyMC model has true labels summed out; the Gibbs sampler of `fit`
+draws true labels and parameters alternately. The posterior of the parameters is the same. There are
+three priors of the matrices:
 
 ``pooling="hierarchical"``
     Annotators belong to a population with the matrix M. The odds of annotator j's expected accuracy
@@ -43,12 +43,12 @@ of the matrices:
     of the true label z, row z keeps its prior. Use this prior to estimate the true labels of items,
     as `dissensus.evaluate` does. In each annotator's prior the true label has the largest expected
     probability; over many annotators this information adds up. A pooled matrix has only one prior,
-    which may be too weak: a rare label may then be fitted to hard items.
+    which may be too weak: the model may then use a rare label to explain hard items.
 
 ``difficulty=True``: items differ in difficulty. Let :math:`o = C_{jzz} / (1 - C_{jzz})` be the odds
 that a respondent is right about a typical item (``typical_confusion`` in the PyMC model), and
-:math:`g = 1 / (K - 1)` those of a guess. The odds for item i are
-:math:`g + (o - g)\, e^{\tau b_j d_i}`; odds of a guess or less are the same for all items. The ease
+:math:`g = 1 / (K - 1)` the odds of a guess. The odds for item i are
+:math:`g + (o - g)\, e^{\tau b_j d_i}`; if o is at most g, they are o for all items. The ease
 :math:`d_i`, the opposite of difficulty, has five equally probable values: the means of the fifths
 of a standard normal distribution, scaled to variance 1. In a fit :math:`\tau` is
 ``difficulty_spread``; :math:`b_j` is 1 for annotators and ``difficulty_slope`` for systems. On a
@@ -59,11 +59,11 @@ Systems are respondents too. Each row of a system's matrix has a Dirichlet prior
 sum to 10, around the row of a symmetric matrix; the accuracy of the symmetric matrix is uniform
 from 0 to 1. ``systems="related"`` is explained in `symmetric_confusion`.
 
-Correlated errors (``error_correlation``). The label z behind the annotations then may differ from
+Correlated errors (``error_correlation``). The label z behind the annotations may then differ from
 the true label: annotators who are misled in the same way give the same wrong label. If errors
 have the correlation :math:`\rho`, the n labels of an item carry as much information as
-:math:`m = n / (1 + (n - 1) \rho)` independent ones. The probability of the true label :math:`z^*`,
-given the model above and the prediction :math:`s_i` of a system, is
+:math:`m = n / (1 + (n - 1) \rho)` independent labels. The probability of the true label
+:math:`z^*`, without and with the prediction :math:`s_i` of a system, is
 
 .. math::
 
@@ -74,42 +74,44 @@ given the model above and the prediction :math:`s_i` of a system, is
 The weight w is the log odds that a prediction adds to the annotators' labels. Systems with
 identical predictions have identical draws of w. Labels alone do not identify :math:`\rho`.
 "learned" is a prior from seven data sets with a known truth: :math:`\log\rho` is normal around log
-.6 with sd 1/2 (``docs/validation.md``). :math:`\rho` can exceed 1: it then corrects accuracies that
-are too high because the model above assumes independent errors. If a system adds no information to
-the labels, w = 0. If its errors are independent of the annotators' errors, w is :math:`w_0 =
-\mathrm{logit}(\text{accuracy}) + \log(K - 1)`, bounded to 0 to 3.5. The prior of w is uniform from
-:math:`-.1 w_0` to :math:`1.2 w_0`, plus a normal error with sd .5. Known true labels (``truth=``)
-inform :math:`\rho` and w. The default is 0, independent errors; `dissensus.evaluate` uses
-"learned".
+.6 with sd 1/2 (``docs/validation/truth.md``). :math:`\rho` can exceed 1: it then corrects
+accuracies that are too high because the model above assumes independent errors. If a system adds no
+information to the labels, w = 0. If its errors are independent of the annotators' errors, w is
+:math:`w_0 = \mathrm{logit}(\text{accuracy}) + \log(K - 1)`, limited to values from 0 to 3.5. The
+prior of w is uniform from :math:`-.1 w_0` to :math:`1.2 w_0`, plus a normal error with sd .5. Known
+true labels (``truth=``) inform :math:`\rho` and w. The default of ``error_correlation`` is 0,
+independent errors; `dissensus.evaluate` uses "learned".
 
 Items that only systems labelled. If errors are independent, predictions are evidence of the true
 labels of these items. With ``evidence="annotators"`` these items are refused. With correlated
-errors predictions are no such evidence: the weight w adds to labels, and these items have none.
-Accuracies on these items come from labelled items that are like them:
+errors predictions are no such evidence: the weight w is added to the evidence of annotators'
+labels, and these items have no such labels. Accuracies on these items come from similar labelled
+items:
 
-- A system is right as often as on labelled items on which it gives the same prediction and the same
-  fraction of the other systems agrees with it (none, at most half, more, all). This share has a
-  Beta prior around the share of all items with this fraction, with the weight of four items; that
-  share has one around the share of all labelled items, with the weight of two; and the last share
-  has a uniform prior.
-- Labels are right as often as on labelled items on which as many systems give the leading
-  prediction, with priors like these. An annotator is better or worse than the others by as much as
-  on the items that the annotator labelled.
-- Labelled items are taken for a random sample of the items like them: if people chose easy items,
-  accuracies are too high. With one system, all items are taken to be as hard as the labelled ones.
+- A system is right as often as on labelled items on which it gives the same prediction and a
+  similar fraction of the other systems agrees with it (none, at most half, more, all). Given
+  prediction and fraction, the share of right predictions has a Beta prior around the share given
+  the fraction alone, with the weight of four items. The latter has a Beta prior around the share on
+  all labelled items, with the weight of two items. The last share has a uniform prior.
+- An annotator's labels are right as often as on labelled items on which a similar fraction of
+  systems gives the leading prediction; the priors are similar. An annotator is better or worse than
+  the other annotators by as much as on the items that the annotator labelled.
+- Labelled items are taken for a random sample of the items that are similar to them: if people
+  chose easy items, accuracies are too high. With one system, all items are taken to be as hard as
+  the labelled items.
 
 Priors and why. Prevalence is uniform over the simplex. The Dirichlet shapes of each row
 :math:`M_z`, and of :math:`a_z` without pooling, sum to 4, of which the correct label has 2.8:
 annotators mostly give the correct label, and four labels have little weight compared with data.
 Each :math:`M_z` is restricted to rows in which the correct label is the most frequent. This
-prevents label switching, which the likelihood allows, and makes it less likely that a rare label is
-fitted to hard items. Without pooling, the priors of many annotators together have this effect.
+prevents label switching, which the likelihood allows, and makes it less likely that a rare label
+explains hard items. Without pooling, the priors of many annotators together have this effect.
 :math:`\kappa_z \sim \mathrm{Gamma}(2, 0.2)`, with mean 10. :math:`\omega` is half-normal with scale
 1, :math:`\tau` half-normal with scale 1, and the logarithm of ``difficulty_slope`` is normal with
-sd .5. A coefficient is normal around 0 with sd 1, divided by the sd of its covariate over
-annotators, the same scale as :math:`\omega`. Under a much wider prior, half of the annotators may
-be worse than guessing, and a few labels do not show which half: with sd 2.5 chains differed in 4 of
-25 small simulated studies, with sd 1 in one.
+sd .5. A coefficient is normal around 0; its sd is 1 divided by the sd of the covariate over
+annotators, so that the scale is that of :math:`\omega`. Under a much wider prior, half of the
+annotators may be worse than guessing, and a few labels do not show which half: chains differed in 4
+of 25 small simulated studies with sd 2.5, and in one with sd 1.
 
 When to use it. There are a few hundred responses to items of each true label, from each annotator
 or, with pooling, from all annotators. Labels are nominal or ordinal, also repeated (``trial``).
@@ -119,15 +121,15 @@ accuracies can be wrong. In 16 simulated studies of 5,000 items with difficulty 
 the accuracy of a system was .87; estimates were .73 to .88 by this model, and .85 to .88 by
 `symmetric_confusion` with graded errors and difficulty. If items have no single true label, use
 `dirichlet`. Prevalence and matrices are the same in all strata: if a judge labelled the outputs of
-several systems, shares of true labels by system are pulled together; fit each system's outputs by
-themselves. Do not evaluate a system that was trained on these labels or computed from them. A
-mistake that annotators share counts as the truth, unless errors are correlated.
+several systems, the shares of true labels become too similar between systems; fit each system's
+outputs separately. Do not evaluate a system that was trained on these labels or computed from them.
+A mistake that annotators share counts as the truth, unless ``error_correlation`` is above 0.
 
 The likelihood has several maxima, and the maximum that EM reaches from vote proportions may not be
 the highest; `em` is for comparison. For the anaesthetists of Dawid and Skene the published
-prevalences .40/.42/.11/.07 have log-likelihood -192.89, and .40/.45/.09/.07 have -191.57. Both are
-well inside the posterior. EM returns error rates of 0 and 1; the posterior includes rates far from
-these.
+prevalences .40/.42/.11/.07 have log-likelihood -192.89, and .40/.45/.09/.07 have -191.57. Both sets
+of prevalences are well inside the posterior. EM returns error rates of 0 and 1; the posterior
+includes rates far from 0 and 1.
 
 Sampling. `fit` uses an exact Gibbs sampler. `pm.sample` on the model of `build` uses the same
 sampler as a step method if its graph is unchanged; for a changed model it uses NUTS, with a
@@ -162,7 +164,7 @@ from dissensus.sampling import fitting
 KINDS = ("nominal", "ordinal")
 POOLING: Final = {"hierarchical": HIERARCHICAL, "none": NONE, "complete": COMPLETE}
 PRIOR_LABELS, RIGHT = 4.0, 0.7
-"""The weight of a row's prior, in labels, and the share of right labels."""
+"""The prior of a row of a matrix: its weight, in labels, and its share of right labels."""
 REACH = 1.0
 """Prior standard deviation of a coefficient, for covariates with standard deviation 1."""
 
@@ -294,7 +296,7 @@ def _model(process: Process) -> Any:
         likelihood.name_accuracies(process, prevalence, logit)
         # truth[i] ~ Categorical(prevalence)
         # labels[i, n] ~ Categorical(confusion[respondent[i, n], truth[i]])
-        # with the truth, and ease and the source's answer if the model has them, summed out.
+        # The truth is summed out, as are the ease and the source's answer if the model has them.
         log_state, log_label = likelihood.tables(process, prevalence, logit, log_error, source)
         respondent, label = likelihood.observed(process)
         LatentTruth(
@@ -306,7 +308,7 @@ def _model(process: Process) -> Any:
 
 
 def _annotators(process: Process) -> tuple[Any, Any]:
-    """Add the confusion matrices of annotators; return their logits and log errors."""
+    """Add the confusion matrices of annotators; return them as `likelihood.split` does."""
     import pymc as pm
 
     from dissensus.families.latent_truth.distributions import LeadingDirichlet
@@ -316,7 +318,7 @@ def _annotators(process: Process) -> tuple[Any, Any]:
         shape = np.broadcast_to(rows, (len(process.annotators), *rows.shape))
         name, dims = _typical("confusion", process), (ANNOTATOR, LABEL, RESPONSE)
         return likelihood.split(pm.Dirichlet(name, a=shape, dims=dims))
-    # A Dirichlet prior, given that the true label is the most frequent in each row.
+    # A Dirichlet prior, given that the true label is the most frequent response in each row.
     name, own = "population_confusion", np.arange(form.n_labels)
     if form.pooling == COMPLETE:
         name = _typical(name, process)
@@ -327,7 +329,7 @@ def _annotators(process: Process) -> tuple[Any, Any]:
 
 
 def _around(process: Process, population: Any) -> tuple[Any, Any]:
-    """Add annotators' matrices around the population's; return their logits and log errors."""
+    """Add annotators' matrices around the population's matrix; return them as `_annotators`."""
     import pymc as pm
     import pytensor.tensor as pt
 
@@ -344,8 +346,8 @@ def _around(process: Process, population: Any) -> tuple[Any, Any]:
         known = pm.Data("covariates", process.covariates, dims=(ANNOTATOR, TERM))
         level = known @ coefficient + level
     expected = likelihood.split(population)[0] + level[:, None]
-    # A Beta accuracy as a Dirichlet pair: the probability of an error is a separate number, so that
-    # the logit is finite even if the accuracy rounds to 1.
+    # A Beta variate is written as a Dirichlet pair, accuracy and probability of an error. The logit
+    # is then finite even if the accuracy rounds to 1.
     both = pt.stack([pt.sigmoid(expected), pt.sigmoid(-expected)], axis=-1)
     right = pm.Dirichlet(
         _typical("right_or_wrong", process), a=alike[:, None] * both,
@@ -366,7 +368,7 @@ def _around(process: Process, population: Any) -> tuple[Any, Any]:
 
 
 def _typical(name: str, process: Process) -> str:
-    """Return the name of a matrix; with difficulty, of the matrix for a typical item."""
+    """Return the name of a matrix; if items differ in difficulty, it is for a typical item."""
     return f"typical_{name}" if process.form.difficulty else name
 
 

@@ -8,7 +8,7 @@ share a prior, which is learned from all items and from the systems' predictions
 
     \log \kappa &\sim \mathrm{Normal}(\log K, 1.5), \quad a_k \sim \mathrm{Normal}(0, 1), \quad
         b_s, c_s \sim \mathrm{Normal}(0, 1.5) \\
-    m_{ik} &\propto \exp\bigl(a_k + \textstyle\sum_s b_s 1[k \text{ is what } s \text{ predicts}]
+    m_{ik} &\propto \exp\bigl(a_k + \textstyle\sum_s b_s 1[s \text{ predicts } k]
         + \sum_s c_s \log p_s(k \mid i)\bigr) \\
     \theta_i &\sim \mathrm{Dirichlet}(\kappa m_i) \\
     s_i \mid \theta_i &\sim \mathrm{Multinomial}(n_i, \theta_i)^{\gamma}
@@ -25,12 +25,13 @@ Priors and why. The prior of the plausibilities is learned, with the plausibilit
 ``concentration`` :math:`\kappa` (the weight of the prior, in annotations), ``label_weight``
 :math:`a` (for up to 30 labels; with more, all are equal), ``prediction_weight`` :math:`b` and, if
 systems predict a probability for every label, ``probability_weight`` :math:`c`. With a flat prior
-and few annotations per item, the posterior is mostly prior. For example, a classifier agrees
-with the hundred annotators of ChaosNLI on .74 of the items. From three annotations of each item,
-the flat prior gives .60, and the learned prior .74. Predictions are evidence: without them, the
-posterior of an item with the annotations a, b, b does not depend on the predictions, and all
-systems are underestimated. A number :math:`\alpha` for ``prior_count`` fixes the prior
-at Dirichlet(:math:`\alpha, \dots, \alpha`), as in the source; 1 is uniform over the simplex.
+and few annotations per item, the posterior is mostly prior. For example, a classifier agrees with
+the hundred annotators of ChaosNLI on .74 of the items. From three annotations of each item, the
+estimate is .60 with the flat prior, and .74 with the learned prior. Predictions are evidence. In a
+model without them, the posterior of an item with the annotations a, b, b is the same whatever the
+systems predict, and all systems are underestimated. A number :math:`\alpha` for ``prior_count``
+fixes the prior at Dirichlet(:math:`\alpha, \dots, \alpha`), as in the source; 1 is uniform over the
+simplex.
 
 Strata. If the annotations have ``stratum=``, such as the systems whose outputs a judge labelled,
 each stratum g has weights of its own, :math:`a_{gk} \sim \mathrm{Normal}(a_k, \sigma_a)`,
@@ -40,7 +41,7 @@ each stratum g has weights of its own, :math:`a_{gk} \sim \mathrm{Normal}(a_k, \
 a label by a judge that favours one system counts for less in the stratum of that system. Systems
 with few labelled outputs borrow information from the others. With more than 30 labels, only
 predictions and probabilities have weights by stratum. Without strata, the favoured system's share
-of good outputs is too high, and the others' too low.
+of good outputs is too high, and the shares of other systems are too low.
 
 Limits. A few annotations do not show how well a system predicts items on which the panel is split
 nearly evenly. On these items, the prior treats the system as a member of the panel.
@@ -212,9 +213,9 @@ def fit(
     progressbar : bool
         Show progress.
     log_likelihood, posterior_predictive : bool
-        Add these groups, from the PyMC model, and ``log_prior`` beside the log-likelihood, for
-        `arviz.psense_summary`. The log-likelihood has the factor ``reliability``: use it to compare
-        models only at reliability 1.
+        Add these groups, computed by the PyMC model. The log-likelihood comes with ``log_prior``,
+        for `arviz.psense_summary`. The log-likelihood has the factor ``reliability``: use it to
+        compare models only at reliability 1.
     reliability, prior_count, predictions
         As in `build`.
 
@@ -292,7 +293,7 @@ _DIMS = (ITEM, LABEL)
 def _data(
     annotations: xr.Dataset, reliability: float, prior_count: Any, predictions: xr.Dataset | None
 ) -> tuple[Floats, float, Any, Features]:
-    """Return the counts of labels (item, label), hyperparameters, and evidence of predictions."""
+    """Return counts (item, label), reliability, prior count, and features of predictions."""
     fitting.require_kind(annotations, KINDS, "dirichlet")
     counts = label_counts(annotations).astype(np.float64)
     gamma = arguments.positive("reliability", reliability)

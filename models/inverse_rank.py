@@ -23,11 +23,11 @@ cases).
 
 The *reliability* :math:`\gamma` is the number of labels that all annotators of an item count as, so
 PrIRN does not depend on the number of annotators. One annotator who names two labels in order
-counts as much as five who agree on that order. With ``reliability_per="annotator"`` the parameter
-of the item is :math:`\gamma` times the number of its annotators.
+counts as much as five who agree on that order. With ``reliability_per="annotator"``, :math:`\gamma`
+is multiplied by the number of the item's annotators.
 
-When to use it. Beside `plackett_luce`, to see how much results depend on the aggregation; and to
-compare with studies that used IRN. When not: if you need intervals from a generative model.
+When to use it. Together with `plackett_luce`, to see how much results depend on the aggregation;
+and to compare with studies that used IRN. When not: if you need intervals from a generative model.
 
 Source: Stutz et al. (2023), Eq. 14 to 16 and Appendix B.3. Drawn exactly.
 """
@@ -70,7 +70,7 @@ def build(
     `fit`. Set their number with ``pm.set_data({"new_annotators": ...})``; then
     ``pm.sample_posterior_predictive(fit, freeze_vars=["plausibility"])`` predicts their choices,
     and ``pm.observe(model, {"first_choice": ...})`` learns from them. Metrics
-    take a trace of `pymc.sample`.
+    accept a trace of `pymc.sample`.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def fit(
         new_choices = fitting.predicted(tree, model, rng, progressbar, freeze_vars=["plausibility"])
         coords = {name: score.coords[name] for name in ("candidate_label", "candidate_size")}
         fitting.attach(tree, "posterior_predictive", new_choices.assign_coords(coords))
-        # The observed counterpart: scores do not show which annotators agree.
+        # Checks compare new choices with the rankings: scores do not show which annotators agree.
         observed_data = tree["observed_data"].to_dataset().assign(observed(annotations))
         fitting.attach(tree, "observed_data", observed_data)
     return tree
@@ -252,7 +252,7 @@ _NEW = "new_annotators"
 
 
 def _scores(annotations: xr.Dataset, split_ties: bool) -> tuple[Layout, Floats]:
-    """Return the layout of candidates, and IRN over (item, candidate)."""
+    """Return the layout of candidates, and IRN (item, candidate)."""
     fitting.require_kind(annotations, KINDS, "inverse_rank")
     arguments.flags(split_ties=split_ties)
     fitting.require_annotated(
@@ -272,7 +272,7 @@ def _parameters(
     annotations: xr.Dataset, where: Layout, scores: Floats, reliability: float,
     reliability_per: str, prior_count: float,
 ) -> Floats:  # fmt: skip
-    """Return the Dirichlet parameters over (item, candidate), summed for the remainder."""
+    """Return Dirichlet parameters (item, candidate); the remainder has the sum over its labels."""
     gamma = arguments.positive("reliability", reliability)
     alpha = arguments.finite("prior_count", prior_count, 0)
     arguments.one_of("reliability_per", reliability_per, (ITEM, ANNOTATOR))
@@ -290,5 +290,5 @@ def _named(
 
 
 def _concentration(prior_count: float) -> float:
-    """Return the parameter of the split of the remainder's mass; infinite for equal shares."""
+    """Return the Dirichlet parameter of each label of the remainder; infinite for equal shares."""
     return float(prior_count) if prior_count > 0 else float("inf")

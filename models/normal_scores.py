@@ -15,8 +15,8 @@ plausibilities.
 Priors and why. ``prior=(m, k, a, b)``: the prior mean counts as k scores, the prior variance as 2a
 scores, and the prior mean of the variance is b/(a - 1). By default the four numbers are learned
 from all items, with means and variances integrated out, and differ between draws. Items with few
-scores are shrunk towards the other items as far as the data support this. In units of the scores'
-middle c, spread s and typical variance v,
+scores are shrunk towards the other items as far as the data support this. With c the middle and s
+the spread of the scores, and v the typical variance of an item,
 
 .. math::
 
@@ -35,9 +35,9 @@ item's few scores.
 
 Strata. If the annotations have ``stratum=``, such as the systems whose outputs were scored, each
 stratum has a prior mean and weights of its own around m and w: ``stratum_prior_mean`` and
-``stratum_prediction_weight``. Their standard deviations between strata are learned. The prior is
-s times LogNormal(0, 1) for ``prior_mean_sd``, in scores, and LogNormal(0, 1) for
-``prediction_weight_sd``, in units of the prior standard deviation of the weight.
+``stratum_prediction_weight``. Their standard deviations between strata are learned:
+``prior_mean_sd``, in scores, with prior s times LogNormal(0, 1), and ``prediction_weight_sd``, in
+units of the prior standard deviation of the weight, with prior LogNormal(0, 1).
 
 In the posterior the four numbers are ``prior_mean`` m, ``prior_count`` k, ``prior_shape`` a and
 ``prior_variance`` b/a. At most a thousand items are used to learn the prior. On a coarse scale,
@@ -46,11 +46,11 @@ items with equal scores count with the variance of rounding, not with 0.
 When to use it. Scores that are evenly spaced numbers: toxicity -2..2, aesthetics 1..10, direct
 assessment 0..100. When not: if annotators use the scale differently, or their agreement is the
 question (`crossed_effects`); if many scores are at an end of the scale, since a normal distribution
-has no ends; for a few ordered words. With predictions: if there are fewer than 20 items per system,
-for three systems or more, since their errors are then overestimated (a warning says so); if
-annotators agree much less on some items than on others, since the means of such items are assumed
-to be farther from their prediction; if the same few annotators score all items and differ in
-leniency, since intervals are then too narrow.
+has no ends; for a few ordered words. Do not use predictions in three cases. With three systems or
+more and fewer than 20 items per system, the systems' errors are overestimated (a warning says so).
+If annotators agree much less on some items than on others, the model assumes that the means of
+these items are farther from their prediction. If the same few annotators score all items and differ
+in leniency, intervals are too narrow.
 
 Source: Stutz et al. (2023), Appendix A, where the prior is estimated and then assumed known. Given
 the prior, the posterior is conjugate and drawn exactly. The prior is drawn by elliptical slice
@@ -210,8 +210,8 @@ def fit(
     progressbar : bool
         Show progress of the two groups below.
     log_likelihood, posterior_predictive : bool
-        Add these groups, from the PyMC model, and ``log_prior`` beside the log-likelihood, for
-        `arviz.psense_summary`.
+        Add these groups, computed by the PyMC model. The log-likelihood comes with ``log_prior``,
+        for `arviz.psense_summary`.
     prior, predictions
         As in `build`.
 
@@ -291,7 +291,7 @@ def fit(
 def _data(
     annotations: xr.Dataset, prior: Any, predictions: xr.Dataset | None
 ) -> tuple[Any, Any, normal.Moments, Any, Numbers]:
-    """Return scores, items and moments of items, the prior if it is given, and predictions."""
+    """Return scores, item codes, moments of items, the prior (None: learned), and predictions."""
     fitting.require_kind(annotations, KINDS, "normal_scores")
     score = given_numbers(annotations)
     item = annotations["item_code"].to_numpy()

@@ -43,9 +43,9 @@ are equal), ``prediction_weight`` :math:`b` and ``probability_weight`` :math:`c`
 prior, every ranking counts once, whatever the reliability. One ranking per item does not inform
 :math:`\kappa`, whose posterior is then its prior. The meaning of :math:`\kappa` depends on
 ``unranked``. A system that was trained on these rankings repeats them: fit without its predictions.
-If later labels are closer to chance than the model says, as in real lists, :math:`\kappa` is too
-large and leading labels' plausibilities are too small; `dissensus.evaluate` learns the prior from
-first labels alone, see docs/decisions/0033.
+In real lists, later labels are closer to chance than the model says: :math:`\kappa` is then too
+large, and plausibilities of leading labels are too small. `dissensus.evaluate` therefore learns the
+prior from first labels alone, see docs/decisions/0033.
 
 A number a for ``concentration`` fixes the prior at :math:`\kappa m_k = a`. Labels that are not
 named are then a problem: with 419 conditions and a = 1 they have .94 of the mass even after six
@@ -67,15 +67,15 @@ only those that the annotator lists, like the drivers who started in a race ("ab
 When to use it. Rankings, with or without ties, of few or of hundreds of labels. When not: for
 single labels, use `dirichlet`, which is faster and gives the same results under the same prior (the
 prior median of :math:`\kappa` is 1 here, and the number of labels there); for annotators with
-different errors about one true label, `dawid_skene`; if annotators saw each other's lists, no
-model here (with many labels, `dissensus.agreement_check` shows copies); to reproduce studies that
-used inverse rank normalisation, `inverse_rank`, whose results can differ: compare both.
+different errors about one true label, `dawid_skene`; if annotators saw each other's lists, no model
+of this library (with many labels, `dissensus.agreement_check` shows copies); to reproduce studies
+that used inverse rank normalisation, `inverse_rank`, whose results can differ: compare both.
 
 Strengths are drawn by an exact Gibbs sampler, whose cost increases with the number of named labels
 (`docs/derivations`). NUTS on the same model serves as a check. If more than one label is not named,
 some metrics need the split of the remainder's mass among its labels. With ``tempering="strength"``
-this split is drawn from the prior, and with a learned prior from the mean of that prior; all masses
-are exact.
+this split is drawn from the prior, and with a learned prior from the mean of that prior; the masses
+of named labels and of the remainder are exact.
 
 Source: Stutz et al. (2023), "Evaluating AI systems under uncertain ground truth", Appendix B.4,
 with the error in B.4.2 corrected.
@@ -129,9 +129,9 @@ def build(
 ) -> Any:
     """Write the process as a PyMC model.
 
-    `pymc.sample` chooses the Gibbs step for it, except within `dissensus.steps.without_gibbs`.
-    Metrics take its trace. In predictive draws, all labels that are not named count as one label,
-    with one place.
+    `pymc.sample` chooses the Gibbs step for this model, except within
+    `dissensus.steps.without_gibbs`. Metrics accept its trace. In predictive draws, all labels that
+    are not named count as one label, with one place.
 
     PyMC's own predictive functions need the trace of `pymc.sample` on this model. Do not pass the
     result of `fit`, which has no ``log_strength``: PyMC would silently draw strengths from the
@@ -167,8 +167,9 @@ def build(
     Raises
     ------
     AnnotationError
-        If the annotations are of another kind, or an item without annotations is not allowed; with
-        ``unranked="absent"`` also if all labels of a ranking are tied, which would not count.
+        If the annotations are of another kind; with ``unranked="ignore"`` or ``"absent"`` also if
+        an item has no annotations, and with ``"absent"`` if all labels of a ranking are tied, so
+        that the ranking would not count.
     ArgumentError
         If a setting is invalid.
 
@@ -193,7 +194,7 @@ def build(
 
 
 def _model(process: Process) -> Any:
-    """Write the process as a PyMC model, with the prior's parameters if it is to be learned."""
+    """Write the process as a PyMC model, with the prior's parameters if the prior is learned."""
     import pymc as pm
     import pytensor.tensor as pt
 
@@ -232,7 +233,8 @@ def _model(process: Process) -> Any:
 def _learned_shapes(n_labels: int, cells: PriorCells, evidence: Features) -> Any:
     """Return the Gamma shape of each cell under the prior shared by all items.
 
-    The Gibbs step reads the data from a model, and calls this to prove that the prior is the same.
+    The Gibbs step reads the data of a model, and calls this function to prove that the model has
+    the same prior.
     """
     import pymc as pm
     import pytensor.tensor as pt
@@ -254,7 +256,7 @@ def _not_item_by_item(**settings: Any) -> bool:
 
 
 def _sharpness(process: Process) -> Any:
-    """Return the power of the strengths: given, learned for all, or learned for each annotator."""
+    """Return the power of the strengths, as a number or (ranking): a setting, or learned."""
     import pymc as pm
     import pytensor.tensor as pt
 

@@ -7,11 +7,11 @@ The story. Whether an annotator is right about an item depends on ability less d
     \frac{P(y_{ij} = z_i)}{P(y_{ij} \ne z_i)} = e^{\theta_j - b_i} + g, \qquad
     \theta_j \sim \mathrm{Normal}(m, s_\theta^2), \quad b_i \sim \mathrm{Normal}(0, s_b^2)
 
-A wrong label is any of the others with equal probability. With g = 0 this is Rasch's model,
-:math:`P(y_{ij} = z_i) = \operatorname{logistic}(\theta_j - b_i)`. Difficulties have mean 0, so an
-ability is the logit of being right about the average item. With ``guessing=True``, annotators who
-do not know the true label choose any label: :math:`g = 1 / (K - 1)` for K labels, and accuracy is
-never below chance.
+A wrong label is any of the other labels with equal probability. With g = 0 this is Rasch's model,
+:math:`P(y_{ij} = z_i) = \operatorname{logistic}(\theta_j - b_i)`. As difficulties have mean 0, an
+ability is then the logit of being right about the average item. With ``guessing=True``, annotators
+who do not know the true label choose any label: :math:`g = 1 / (K - 1)` for K labels, and accuracy
+is never below chance.
 
 The truth :math:`z_i` may be known of all items (``truth=``), of some, or of none. If all are known,
 this is a Bernoulli item response model. Unknown truths are learned,
@@ -31,7 +31,7 @@ correlation of .13 and a fifth of the truths known, 90 % intervals covered 25 of
 confidence, and 30 without it. The fit warns of such a correlation.
 
 ``formula="~ experience + words"``: covariates of annotators and items, columns of two tables. The
-logit of the first formula has a coefficient for each term:
+exponent in the first formula then has a coefficient for each term:
 
 .. math:: \theta_j - b_i + x_{ij}' \beta
 
@@ -65,18 +65,18 @@ accuracies was .10 without guessing, and .04 with it. The model cannot detect an
 wrong together for reasons other than ability: 90 % intervals covered 30 of 30 accuracies with the
 truth known, and 21 without it.
 
-Coverage of 89 % intervals if data are simulated from other models (6 annotators, 120 items, three
-labels; 15 studies of each kind). With the truth known, intervals of accuracies cover .84 to .91 if
-some labels are guessed, discrimination differs, or items are hard in groups; intervals of
-``ability`` cover .57 and .62 in the last two cases. With an unknown truth, intervals of accuracies
-cover .69 to .84 (.78 if nobody guesses), and the differences of annotators are too small by a
-third. If many annotators give the same wrong answer on .15 of the items, accuracies are .11 too
-high, and intervals cover .18: give some true labels.
+Data were simulated from other models to measure the coverage of 89 % intervals (6 annotators, 120
+items, three labels; 15 studies of each kind). With the truth known, intervals of accuracies cover
+.84 to .91 if some labels are guessed, discrimination differs, or items are hard in groups;
+intervals of ``ability`` cover .57 and .62 in the last two cases. With an unknown truth, intervals
+of accuracies cover .69 to .84 (.78 if nobody guesses), and the differences between annotators are
+too small by a third. If many annotators give the same wrong answer on .15 of the items, accuracies
+are .11 too high, and intervals cover .18: give some true labels.
 
 The sampler is an exact Gibbs sampler. Given which annotators knew the truth, abilities and
 difficulties are crossed effects (`crossed_effects`), and are moved by the kernel of that model.
-Difficulties are moved with truths and guesses summed out. NUTS on the same model, with all of these
-summed out, serves as a check.
+Difficulties are also moved with truths and guesses summed out. NUTS on the same model, with truths
+and guesses summed out, serves as a check.
 
 The algorithm: `docs/derivations/rasch-gibbs.md`. The reasons for guessing:
 `docs/decisions/0010-who-does-not-know-guesses.md`.
@@ -157,8 +157,8 @@ def build(
         ``labels`` (item, place): codes of labels (with confidence times the number of levels, plus
         the level's code); -1 at places without a label. ``truth`` (item, label) is the probability
         of each label to be true. The data ``label_code`` and ``respondent_code`` (item, place),
-        ``covariates`` (item, place, term) of a formula, and ``truth_code`` (item) if the truth of
-        some items is known, -1 for the others, can be set to those of other items.
+        ``covariates`` (item, place, term) of a formula, and, if the truth of some items is known,
+        ``truth_code`` (item; -1 if unknown), can be set to those of other items.
         The data ``guess_odds``, 1 / (labels - 1), exist only if annotators guess.
 
         `pymc.compute_log_likelihood` gives the log-likelihood of each item given its difficulty,
@@ -295,9 +295,9 @@ def fit(
     draws, tune, chains, random_seed, progressbar, sampler, checkpoint
         As in `crossed_effects`.
     log_likelihood : bool
-        Add the log-likelihood of each item, of all its labels together, with its difficulty and
-        its unknown truth summed out, for leaving items out (`arviz.loo`), and ``log_prior``, for
-        `arviz.psense_summary`.
+        Add the log-likelihood of all labels of each item, with the item's difficulty and unknown
+        truth summed out, for leave-one-item-out cross-validation (`arviz.loo`). Add also
+        ``log_prior``, for `arviz.psense_summary`.
     posterior_predictive : bool
         Add new labels by the same annotators, of the same items.
     keep_items : bool

@@ -18,23 +18,23 @@ together.
 By default this is the process behind kappa: one accuracy p for all annotators
 (``accuracy="common"``), equal probabilities of all wrong labels (``errors="equal"``,
 :math:`e_{zy} = 1/(K-1)`), items of the same difficulty. Each assumption can be relaxed, and
-`dissensus.check_assumptions` shows which should be relaxed:
+`dissensus.check_assumptions` shows which assumptions should be relaxed:
 
 ``accuracy="annotator"``
     An accuracy for each annotator, :math:`\operatorname{logit} p_j \sim
     \mathrm{Normal}(\operatorname{logit} m, s^2)`.
 ``errors="graded"`` (ordered labels)
-    Errors that are m steps off have a probability proportional to :math:`e^{-\lambda m}`;
-    :math:`\lambda` is ``distance_decay``.
+    A wrong label that is m steps from the true label has a probability proportional to
+    :math:`e^{-\lambda m}`; :math:`\lambda` is ``distance_decay``.
 ``errors="unequal"``
     Different errors for each respondent, :math:`e_{j z} \sim \mathrm{Dirichlet}(\kappa\,
     \bar e_z)`, around equal errors, or around graded errors if labels are ordered.
 ``difficulty=True``
     On a hard item respondents guess: the odds of being right are
     :math:`e^{a_j + \tau b_j d_i} + 1 / (K - 1)` with the ease :math:`d_i` (the opposite of
-    difficulty) from a standard normal distribution in fifths, so that accuracies are at least those
-    of guessing. :math:`b_j` is 1 for annotators; each system has a separate slope. The accuracy for
-    a typical item (:math:`d_i = 0`), to which all priors refer, determines :math:`a_j`. If this
+    difficulty) from a standard normal distribution in fifths, so that accuracies are above that of
+    guessing. :math:`b_j` is 1 for annotators, and a separate slope for each system. The accuracy
+    for a typical item (:math:`d_i = 0`), to which all priors refer, determines :math:`a_j`. If this
     accuracy is below guessing, there is no :math:`a_j`, and the accuracy is the same on all items.
     Accuracies in a fit are averages over items.
 ``systems="related"``
@@ -43,9 +43,9 @@ By default this is the process behind kappa: one accuracy p for all annotators
 
 Correlated errors (``error_correlation``). The label behind the annotations may differ from the
 true label: annotators who are misled in the same way give the same wrong label. The card of
-`dawid_skene` has the probability of the true labels, the priors, and the assumptions about items
-that only systems labelled. The default is 0, independent errors; `dissensus.evaluate` uses
-"learned".
+`dawid_skene` explains the probability of the true labels, the priors, and the assumptions about
+items that only systems labelled. The default of ``error_correlation`` is 0, independent errors;
+`dissensus.evaluate` uses "learned".
 
 Priors and why. Prevalence is uniform over the simplex (``prior_count=1``). The accuracy of
 annotators, or its mean, is uniform above guessing, 1/K: otherwise annotators who are mostly right
@@ -67,15 +67,15 @@ that was trained on these labels or computed from them: the accuracy of a majori
 annotators is estimated as nearly 1, and no check detects it. A mistake that many annotators share
 counts as the truth, unless ``error_correlation`` is above 0.
 
-Systems are evidence of the truth too (``evidence="all"``). With ``evidence="annotators"`` the
-parameters of annotators, and ``truth``, are inferred from annotations alone, and the parameters of
-systems are inferred given these, as in the source. Intervals are then wider, but systems do not
-affect the results for annotators. Several systems are still estimated together, and each is
-evidence for the others. If systems make the same errors, fit them one by one, or with
-``systems="related"``.
+Predictions are evidence of the truth too (``evidence="all"``). With ``evidence="annotators"`` the
+parameters of annotators, and ``truth``, are inferred from annotations alone. The parameters of
+systems are inferred given the parameters of annotators, as in Lehner (2015). Intervals are then
+wider, but systems do not affect the results for annotators. Several systems are still estimated
+together, and the predictions of each are evidence for the others. If systems make the same errors,
+fit them one by one, or with ``systems="related"``.
 
-The sampler is an exact Gibbs sampler, whose cost increases with the number of patterns of labels.
-NUTS on the same model serves as a check.
+The sampler is an exact Gibbs sampler. Its cost increases with the number of patterns: different
+combinations of an item's labels. NUTS on the same model serves as a check.
 
 Source: Lehner (2015), "Estimating the accuracy of automated classification systems using only
 expert ratings that are less accurate than the system", whose method is `dissensus.lehner`. The
@@ -198,8 +198,8 @@ def _model(process: Process) -> Any:
         likelihood.name_accuracies(process, prevalence, logit)
         # truth[i] ~ Categorical(prevalence)
         # labels[i, n] = truth[i] with probability sigmoid(logit), else a wrong label with the
-        # log-probabilities log_error[respondent[i, n], truth[i]]
-        # with the truth, and ease and the source's answer if the model has them, summed out.
+        # log-probabilities log_error[respondent[i, n], truth[i]].
+        # The truth is summed out, as are the ease and the source's answer if the model has them.
         log_state, log_label = likelihood.tables(process, prevalence, logit, log_error, source)
         respondent, label = likelihood.observed(process)
         LatentTruth(
@@ -211,7 +211,7 @@ def _model(process: Process) -> Any:
 
 
 def _difficulty(process: Process) -> tuple[Any, Any]:
-    """Add the spread of difficulties, and its effect on each respondent."""
+    """Add the spread of difficulties, and the slope of each respondent; return both."""
     import pymc as pm
     import pytensor.tensor as pt
 
@@ -226,7 +226,7 @@ def _difficulty(process: Process) -> tuple[Any, Any]:
 
 
 def _source(process: Process, spread: Any, base: Any) -> likelihood.Source | None:
-    """Add the source whose answer related systems give with probability `shared_answers`."""
+    """Add and return the source whose answer related systems give with some probability."""
     import pymc as pm
 
     if not (process.form.related and process.n_modelled_systems):
@@ -238,7 +238,7 @@ def _source(process: Process, spread: Any, base: Any) -> likelihood.Source | Non
 
 
 def _base(process: Process) -> Any:
-    """Add errors that decay with distance; return their log-probabilities (label, response)."""
+    """Return log-probabilities of equal errors, or of errors that decay (label, response)."""
     import pymc as pm
     import pytensor.tensor as pt
 
@@ -252,7 +252,11 @@ def _base(process: Process) -> Any:
 
 
 def _errors(process: Process, base: Any) -> Any:
-    """Add errors of each respondent; return their logarithms (respondent, label, response)."""
+    """Return log-probabilities of errors (respondent, label, response).
+
+    With unequal errors, add a distribution for each respondent. Otherwise the first axis has length
+    1, and the errors are ``base``.
+    """
     import pymc as pm
     import pytensor.tensor as pt
 

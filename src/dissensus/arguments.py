@@ -52,7 +52,7 @@ def is_whole(value: Any) -> bool:
 
 
 def real(value: Any) -> float:
-    """Return a float: NaN if it is not a number, infinity for an integer beyond all floats.
+    """Return the value as a float: NaN if it is not a number, inf if it is beyond all floats.
 
     >>> real(1), real(0.5), real("0.5"), real(True), real(10**400)
     (1.0, 0.5, nan, nan, inf)
@@ -106,7 +106,7 @@ def finite(name: str, value: Any, least: float = -math.inf) -> float:
 
 
 def positive(name: str, value: Any, *, other: str = "") -> float:
-    """Return a finite number above 0; messages name ``other``, a word that is also allowed."""
+    """Return a finite number above 0. Messages also name ``other``, a word that callers allow."""
     number = real(value)
     if not math.isfinite(number) or number <= 0:
         either = f"{other!r} or " if other else ""
@@ -129,7 +129,7 @@ def within(name: str, value: Any, low: float, high: float) -> float:
 
 
 def probability(name: str, value: Any, *, allow_zero: bool = True, allow_one: bool = True) -> float:
-    """Return a number from 0 to 1, both included if they are allowed.
+    """Return a number from 0 to 1; ``allow_zero`` and ``allow_one`` include the ends.
 
     >>> probability("margin", 1, allow_one=False)
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""The names of dimensions. This is the only place where they are defined.
+"""The names of the dimensions that several modules share.
 
 Fields have different words for each concept (rater, labeler, coder; case, sample, unit; judge,
 classifier); here each concept has one name. A *model* is always a PyMC model; the subject of the
@@ -16,7 +16,7 @@ ANNOTATOR: Final = "annotator"
 LABEL: Final = "label"
 """The labels that an annotator may give."""
 ELEMENT: Final = "element"
-"""The single labels of sets; `LABEL` then has the sets."""
+"""The single labels of sets; in annotations of sets, the coordinate of `LABEL` has sets."""
 RESPONSE: Final = "response"
 """The given label in a confusion matrix, in which `LABEL` is the true label."""
 CANDIDATE: Final = "candidate"
@@ -36,11 +36,11 @@ STRATUM: Final = "stratum"
 ANNOTATION: Final = "annotation"
 """A row: a label that one annotator gives one item."""
 VOTE: Final = "vote"
-"""A vote on two systems."""
+"""A row of votes: one voter's choice between two systems."""
 PAIR: Final = "pair"
-"""Two answers to a prompt that judges have compared."""
+"""Two systems' answers to one prompt, which judges have compared."""
 JUDGE: Final = "judge"
-"""A judge of all pairs, such as a language model, beside people who voted on some."""
+"""A judge of all pairs, such as a language model; people vote on some of the pairs."""
 CHAIN: Final = "chain"
 DRAW: Final = "draw"
 SAMPLE: Final = (CHAIN, DRAW)
@@ -52,7 +52,7 @@ MEMBER: Final = "member"
 RELIABILITY: Final = "reliability"
 """The reliabilities for which an evaluation is repeated."""
 BIN: Final = "bin"
-"""Items whose most probable label has about the same probability."""
+"""A bin of items whose most probable label has about the same probability."""
 COLUMN: Final = "column"
 """The columns of a table of bins."""
 ESTIMATOR: Final = "estimator"

@@ -250,7 +250,7 @@ class ConvergenceWarning(DissensusWarning):
 
 
 HeldWarning = tuple[str, type[DissensusWarning]]
-"""The text of a warning, and its kind."""
+"""The text of a warning, and its category."""
 
 _HELD: Final[ContextVar[list[HeldWarning] | None]] = ContextVar("warnings held back", default=None)
 
@@ -296,7 +296,7 @@ def held_back() -> Iterator[list[HeldWarning]]:
 
 
 def resembling(name: str, names: Iterable[str]) -> str:
-    """Return the only name that is equal except for capitals and blanks; "" if none or several.
+    """Return the one of ``names`` that is equal except for capitals and blanks; else "".
 
     Examples
     --------
@@ -321,7 +321,7 @@ def folded(name: object) -> str:
 
 
 def misspelt(names: Sequence[object], known: Sequence[object]) -> str:
-    """Return a hint on names that differ from known ones only in capitals and blanks, or "".
+    """Return a hint on names that are known except for capitals and blanks; "" if none is.
 
     Examples
     --------
@@ -340,7 +340,7 @@ def misspelt(names: Sequence[object], known: Sequence[object]) -> str:
 
 
 def shown(names: Sequence[object], limit: int = 5) -> str:
-    """List the first few names, and the number of the others.
+    """List the first ``limit`` names, and the number of further names.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Find models, metrics, plots and formats by name; models of other packages."""
+"""Find models, metrics, plots and formats by name; load models of other packages."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from dissensus.errors import ArgumentError, DissensusWarning
 
 GROUP: Final = "dissensus.models"
 _FIT_ARGUMENTS: Final = ("draws", "chains", "random_seed", "progressbar")
-"""Arguments by name that every ``fit`` must take."""
+"""Keyword arguments that every ``fit`` must take."""
 
 
 @cache
 def _entries(path: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
-    """Return entry points, cached by search path: reading those of all packages takes 12 ms."""
+    """Return the entry points of models, cached by search path: reading them takes 12 ms."""
     del path
     return tuple(entry_points(group=GROUP))
 
 
 def _search_path() -> tuple[tuple[str, int], ...]:
-    """Return folders with their times of change: packages may be installed during a session."""
+    """Return folders and modification times: packages may be installed during a session."""
     return tuple((folder, _changed(folder)) for folder in sys.path)
 
 
@@ -67,7 +67,7 @@ def package_of(name: str) -> tuple[str, str] | None:
 
 
 def loaded(entry: EntryPoint, kind: type) -> ModuleType:
-    """Load the module of a model; raise unless it has ``build``, ``fit``, and its ``MODEL``."""
+    """Load the module of a model; raise unless it has ``build``, ``fit`` and a valid ``MODEL``."""
     try:
         module = entry.load()
     except Exception as problem:
@@ -99,7 +99,7 @@ def _package(entry: EntryPoint) -> Any:
     return entry.dist.name if entry.dist is not None else "a package"
 
 
-# Lookup of names of models, metrics, plots and formats.
+# Models, metrics, plots and formats by name.
 
 
 class Named(Protocol):

@@ -1,7 +1,7 @@
-"""Write files completely or not at all, also several together, with locks between processes.
+"""Write one or several files completely or not at all; lock files between processes.
 
-Files are written into a folder beside their place, and renamed when the last file is complete: a
-full disk, Ctrl-C or an error during writing leaves the old files, and no others.
+Files are written into a temporary folder inside the target folder, and renamed when the last file
+is complete: a full disk, Ctrl-C or an error during writing leaves the old files, and no others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from dissensus.errors import ArgumentError
 
-# Locks: one process at a time uses a file, on systems with locks.
+# Locks: only one process at a time uses a file, if the operating system has locks.
 
 
 try:
@@ -29,10 +29,10 @@ _OURS: Final[dict[Path, weakref.finalize[..., Any]]] = {}
 
 
 def claim(path: Path, owner: object) -> None:
-    """Lock a file against other processes, until it is released or its owner is deleted.
+    """Lock a file against other processes, until `release` is called or the owner is deleted.
 
     Raises a BlockingIOError if another process has the lock. A second owner in this process takes
-    the lock over: the first may be a failed fit that a traceback still refers to.
+    the lock over: the first owner may be a failed fit that a traceback still refers to.
     """
     release(path)
     if fcntl is not None:
@@ -48,7 +48,7 @@ def claim(path: Path, owner: object) -> None:
 
 
 def release(path: Path) -> None:
-    """Release a file for other processes."""
+    """Remove the lock of a file, so that other processes can use it."""
     if (ours := _OURS.pop(path, None)) is not None:
         ours()
 
@@ -56,12 +56,12 @@ def release(path: Path) -> None:
 type Writer = Callable[[Path], Any]
 
 _STORE: Final = ("zarr.json", ".zgroup")
-"""Files of a folder that is a Zarr store."""
+"""A folder with one of these files is a Zarr store."""
 _REFUSED: Final = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 def replace(path: Path, write: Writer, *, overwrite: bool = True) -> None:
-    """Write one file (or Zarr store), which replaces an existing one; see `replace_all`."""
+    """Write one file (or Zarr store), and replace an existing one; see `replace_all`."""
     replace_all(path.parent, {path.name: write}, overwrite=overwrite)
 
 
@@ -124,7 +124,7 @@ def is_store(folder: Path) -> bool:
 
 
 def name_exists(path: Path) -> bool:
-    """Return whether the path exists, also as a broken symbolic link."""
+    """Return whether the path exists; a broken symbolic link exists too."""
     return os.path.lexists(path)
 
 
@@ -136,7 +136,7 @@ def require_writable(folder: Path, subject: str) -> None:
 
 @contextmanager
 def _beside(folder: Path, subject: str = "path") -> Iterator[Path]:
-    """Make a folder for unfinished files, on the same disk, and remove it at the end."""
+    """Make a folder for unfinished files in ``folder``, on the same disk; remove it at the end."""
     try:
         made = tempfile.TemporaryDirectory(dir=folder, prefix=".dissensus-")
     except OSError as problem:
@@ -151,8 +151,8 @@ def _beside(folder: Path, subject: str = "path") -> Iterator[Path]:
 
 
 def settle(path: Path) -> None:
-    """Write a file to disk before it gets its name; a full disk may report an error only now."""
-    if path.is_file():  # a Zarr store is thousands of files
+    """Flush a file to disk before it is renamed; a full disk may report an error only now."""
+    if path.is_file():  # a Zarr store has thousands of files, and is not flushed
         with path.open("rb+") as file:
             os.fsync(file.fileno())
 
@@ -182,7 +182,7 @@ def _move(new: Path, path: Path) -> None:
 
 
 def _restore(path: Path, old: Path, discarded: Path, before: bool) -> None:
-    """Restore the old file; a new one stays if the old had no second name."""
+    """Restore the old file; if `_keep` could not keep it, the new file stays."""
     if (name_exists(old) or not before) and name_exists(path):
         path.rename(discarded)
     if name_exists(old):

@@ -1,7 +1,7 @@
 """The form of numbers and names in figures, reports and tables.
 
-Shares and probabilities are written as .83, counts as 1,008. Names from the data are made safe to
-print, and short.
+Shares and probabilities are written as .83, counts as 1,008. Names from the data are shortened,
+and made safe to print.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _TITLES: Final = {
 def share(value: float, digits: int = 2) -> str:
     """Write a share, a probability or their mean: .83, 1.00, or n/a.
 
-    Numbers of 10 and more, such as errors in the unit of the scores, have one decimal fewer for
-    each further digit before the point.
+    Numbers of 10 or more, such as errors in the unit of the scores, have one decimal fewer for each
+    digit before the point after the first.
 
     >>> share(0.834), share(1), share(0), share(float("nan"))
     ('.83', '1.00', '.00', 'n/a')
@@ -57,7 +57,7 @@ def share(value: float, digits: int = 2) -> str:
 
 
 def probability(value: float) -> str:
-    """Write a probability estimated from draws: a share of 0 or 1 does not show certainty.
+    """Write a probability estimated from draws: at most "> .99", at least "< .01".
 
     >>> probability(0.7), probability(1.0), probability(0.001)
     ('.70', '> .99', '< .01')
@@ -167,7 +167,7 @@ def coefficient_title(name: str) -> str:
 
 
 def capital(text: str) -> str:
-    """Begin a text with a capital letter, and leave the rest as it is.
+    """Begin a text with a capital letter; all other letters are unchanged.
 
     >>> capital("top-1 accuracy of McNemar")
     'Top-1 accuracy of McNemar'
@@ -206,7 +206,7 @@ def short(name: object, width: int = 32) -> str:
 
 
 def short_names(names: Sequence[object], width: int = 32) -> list[str]:
-    """Shorten names, and keep different ones different.
+    """Shorten names; different names stay different.
 
     >>> short_names(["system-one-a", "system-one-b"], 8)
     ['system-…', 'system-… (2)']
@@ -234,7 +234,7 @@ def listed(names: Sequence[str], last: str = "and") -> str:
 
 
 def interval_name(prob: float, kind: str) -> str:
-    """Name an interval by level and kind; the space before the sign does not break.
+    """Name an interval by its level and kind; the space before "%" does not break.
 
     >>> interval_name(0.89, "eti").replace("\N{NO-BREAK SPACE}", " ")
     '89 % equal-tailed interval'

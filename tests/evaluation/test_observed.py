@@ -117,7 +117,7 @@ def test_annotators_with_few_items_are_left_out_and_counted():
     result = observed(few, pred, settings())["discrepancy"]
     assert result["annotator"].values.tolist() == [0, 1, 2]
     assert result["n_items"].values.tolist() == [40] * 3
-    assert "1 annotator of 4 share fewer than 20 items" in result.attrs["notes"]
+    assert "1 annotator of 4 shares fewer than 20 items" in result.attrs["notes"]
     assert result["winning_rate"].attrs["n_annotators"] == 3
 
 

@@ -98,12 +98,12 @@ def harmed_bytes(data: bytes, how: str, rng: np.random.Generator) -> bytes:
     }.get(how, data)  # fmt: skip
 
 
-def read(name: str, data: bytes, kind: str = "annotations", **settings):
+def read(name: str, data: bytes, table: str = "annotations", **settings):
     """Judge the reading of some bytes under a name."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         path.write_bytes(data)
-        return judged(f"read_{kind} {''.join(path.suffixes)}", READERS[kind], path, **settings)
+        return judged(f"read_{table} {''.join(path.suffixes)}", READERS[table], path, **settings)
 
 
 @st.composite

@@ -1,7 +1,8 @@
 """Posterior predictive checks: statistics of replicated annotations and of the data.
 
 Each posterior predictive draw of a fit is one replicate of the annotations. `_replicates` arranges
-replicates as further items, so that `dissensus.statistics` computes thousands of them at once.
+replicates as further items, so that `dissensus.statistics` computes a statistic of thousands of
+replicates at once.
 
 All checks raise an `ArgumentError` for a fit of another model, a part of a fit, a fit without the
 required draws, and invalid settings. They raise an `AnnotationError` or a `PredictionError` for

@@ -43,7 +43,7 @@ _LEVELS: Final = {
 
 
 class Check(NamedTuple):
-    """A statistic, and its computation from stacked annotations."""
+    """A statistic, and the function that computes it from `stacked` annotations."""
 
     name: str
     meaning: str
@@ -52,11 +52,11 @@ class Check(NamedTuple):
     firsts: bool = False
     """Whether the statistic is computed from first choices."""
     width: int = 1
-    """Approximate number of totals per version; limits the size of blocks."""
+    """Approximate number of totals per version, from which the size of blocks follows."""
 
 
 def checks(versions: Replicates, level: str) -> list[Check]:
-    """Return the checks for this form of data."""
+    """Return the checks for the form of the replicates (labels, numbers, rankings, ...)."""
     if versions.form == "numbers":
         alpha = f"Krippendorff's alpha ({level})"
         return [
@@ -111,7 +111,7 @@ def _alpha(level: str) -> Callable[[xr.Dataset], Sums]:
 
 
 def checked_level(versions: Replicates, level: str | None) -> str:
-    """Return the given or default level, or raise if the data do not have this level."""
+    """Return ``level``, or the default if it is None; raise if the data do not have this level."""
     levels = _LEVELS[versions.form]
     if versions.another:
         levels = levels[:1]
@@ -153,7 +153,7 @@ def _absolute_difference(annotations: xr.Dataset) -> Sums:
 
 
 def copied_statistics(versions: Replicates) -> list[tuple[str, str, float]]:
-    """Return name, meaning and value of statistics that are the same in replicates by design."""
+    """Return name, meaning and value of statistics that replicates copy from the data."""
     if versions.form != "rankings":
         return []
     rows = versions.observed
@@ -182,8 +182,8 @@ def agreement_check(
 
     Each posterior draw gives one replicate of the annotations: the same items with the same numbers
     of annotators, whose labels are drawn from the model. Statistics of agreement are computed from
-    the annotations and from all replicates. If the observed value lies in a tail, the model does
-    not reproduce it, and its predictions of future annotators are not reliable.
+    the annotations and from all replicates. If the observed value lies in a tail of the replicated
+    values, the model does not reproduce it, and predicts future annotators unreliably.
 
     .. math:: p_T = P(T(y^{rep}) > T(y) \mid y) + \tfrac{1}{2} P(T(y^{rep}) = T(y) \mid y)
 
@@ -218,7 +218,8 @@ def agreement_check(
     Warns
     -----
     DissensusWarning
-        If a statistic is undefined for the data, or for some replicates, which are left out.
+        If a statistic is undefined for the data, or for some replicates. These replicates are left
+        out.
 
     Notes
     -----
@@ -433,7 +434,8 @@ def _drawn(versions: Replicates, predictions: xr.Dataset, place: Any, how: dict[
         repeated = repeated.assign_coords({ITEM: item})
         return discrepancy_ratio(ann, repeated, **how, weights=SUMS)
 
-    attrs = prepared(slice(0, 1)).attrs  # warns about predictions, only once
+    # This call warns about predictions; in the loop the same warnings are ignored.
+    attrs = prepared(slice(0, 1)).attrs
     for block in drawn.blocks(cells * n_items):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DissensusWarning)
@@ -446,7 +448,7 @@ def _drawn(versions: Replicates, predictions: xr.Dataset, place: Any, how: dict[
 
 
 def _kind_for(versions: Replicates, distance: Any) -> str:
-    """Return the kind of replicates for a distance."""
+    """Return the kind of the replicated annotations that the distance needs."""
     if versions.form == "numbers":
         return "continuous"
     if versions.form == "rankings":

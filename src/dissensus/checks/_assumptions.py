@@ -1,4 +1,4 @@
-"""Checks of the assumptions of models of the truth about errors, annotators, items and systems."""
+"""Checks of latent truth models: assumptions about errors, annotators, items and systems."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def advice(
             after, change = "dawid_skene", {}
     if _HARD & set(against) and not settings.get("difficulty"):
         change["difficulty"] = True
-    # Errors near the truth and hard items also cause common errors of systems: correct these first.
+    # Unequal errors also make systems err alike: correct the setting of errors first.
     first = _ERRORS & set(against) and (change or after != model)
     if "system_pairs" in against and settings.get("systems") == "independent" and not first:
         change["systems"] = "related"
@@ -66,14 +66,14 @@ def _richer(errors: str, *, ordered: bool) -> str | None:
 
 
 def _changes(settings: Mapping[str, Any], against: set[str], *, ordered: bool) -> dict[str, Any]:
-    """Return changed settings of accuracies and errors, and ``model`` if no setting suffices."""
+    """Return changed settings of accuracies and errors, or the key ``model`` if none suffices."""
     change: dict[str, Any] = {}
     if "annotator_agreement" in against and settings.get("accuracy") == "common":
         change["accuracy"] = "annotator"
     if _ERRORS & against:
         richer = _richer(str(settings.get("errors")), ordered=ordered)
         change |= {"errors": richer} if richer else {"model": True}
-    # Less accurate annotators make more errors, and therefore use labels differently.
+    # Annotators of different accuracy also use labels differently: correct the accuracy first.
     if "label_use" in against and "accuracy" not in change:
         if settings.get("errors") == "unequal":
             change["model"] = True
@@ -104,7 +104,7 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
         `dissensus.models.dawid_skene`, or the trace of `pymc.sample` on the model that their
         ``build`` returns, extended by `pymc.sample_posterior_predictive`.
     draws : int or None
-        Maximum number of replicates, evenly spaced; None for all that fit in memory.
+        Maximum number of replicates, which are evenly spaced draws. None: all that fit in memory.
 
     Returns
     -------

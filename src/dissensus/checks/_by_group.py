@@ -88,13 +88,13 @@ def compared(versions: Replicates, statistics: Statistics, dims: tuple[str, str]
 
 
 def in_tails(check: xr.Dataset) -> xr.DataArray:
-    """Return which observed statistics are in the tails of their replicates."""
+    """Return whether each observed statistic is in a tail of its replicates."""
     low, high = ENDS
     return (check["tail_probability"] < low) | (check["tail_probability"] > high)
 
 
 def _outside(check: xr.Dataset, dim: str) -> list[Any]:
-    """Return the names along a dim that have a statistic in the tails."""
+    """Return the items, or annotators, that have a statistic in a tail of its replicates."""
     far = in_tails(check)
     return list(check[dim].to_numpy()[far.any([d for d in far.dims if d != dim]).to_numpy()])
 
@@ -131,8 +131,8 @@ def label_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
 
     Notes
     -----
-    Under the true model, at most about one in ten tail probabilities is below .05 or above .95 (at
-    most, since the data are used twice).
+    Under the true model, about one in ten tail probabilities is below .05 or above .95, or fewer,
+    since the data are used twice.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def _words(check: xr.Dataset) -> str:
 def _by_chance(n: int) -> str:
     """Say how many of n numbers are outside 90 % of replicates if the model is right.
 
-    Data that a model was fitted to are closer to its replicates than new data.
+    "At most", because data that a model was fitted to are closer to its replicates than new data.
 
     >>> _by_chance(130)
     'at most about 13 are expected by chance'
@@ -262,7 +262,7 @@ def residual_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Datase
 
 
 def _numbers(fit: xr.DataTree, versions: Replicates) -> Floats | None:
-    """Return the number of each label; None if values are numbers."""
+    """Return the number that stands for each label code (label); None if labels are numbers."""
     if versions.form == "numbers":
         return None
     constant = fit["constant_data"]
@@ -272,7 +272,7 @@ def _numbers(fit: xr.DataTree, versions: Replicates) -> Floats | None:
 
 
 def _expected(versions: Replicates, numbers: Floats | None) -> Floats:
-    """Return the mean of replicates (row)."""
+    """Return the mean over replicates (row)."""
     total = np.zeros(len(versions.drawn.item))
     for block in versions.drawn.blocks():
         values = versions.drawn.values(block)

@@ -28,7 +28,7 @@ from dissensus.wording import capital, counted, listed, number
 
 Candidates = Mapping[str, Mapping[str, Any]]
 Refit = Callable[[int], xr.DataArray]
-"""Function of an item's place. Returns draws of its log-likelihood from a fit without it."""
+"""Function of an item's place: fits without the item, and returns draws of its log-likelihood."""
 MODEL: Final = "model"
 SYMMETRIC: Final = "symmetric_confusion"
 ROWS: Final = "dawid_skene"
@@ -42,7 +42,8 @@ OPTIONS: Final = (
 def candidates_for(annotations: xr.Dataset, predictions: xr.Dataset | None) -> Candidates:
     """Return the settings of variants by name, simplest variant first.
 
-    Each assumption of the simplest variant is dropped alone, then pairs of assumptions, then all.
+    Each assumption of the simplest variant is dropped alone, then each pair of them, then all. With
+    two systems or more, "related" systems follow, alone and with all others; last come "matrices".
     """
     n_labels = annotations.sizes[LABEL]
     parts: dict[str, dict[str, Any]] = {}
@@ -127,12 +128,12 @@ _RUN: Final = (
 _DRAWS: Final = 100
 """Minimum number of draws of all chains: LOO fits a Pareto distribution to the tail."""
 _LIKE: Final = 2.0
-"""Variants count as equal if the difference is within this number of standard errors."""
+"""Variants count as equal if elpd differs by less than this number of standard errors."""
 _REFITS: Final = 30
 """Maximum number of fits without an item, for each variant."""
 _SMALL: Final = 4.0
-"""Variants count as equal up to this difference. The normal approximation of smaller differences is
-poor: see ``diag_diff`` of `arviz.compare`."""
+"""Variants count as equal up to this difference of elpd. The normal approximation of smaller
+differences is poor: see ``diag_diff`` of `arviz.compare`."""
 
 
 class TruthComparison(NamedTuple):
@@ -145,7 +146,7 @@ class TruthComparison(NamedTuple):
     fits: dict[str, xr.DataTree]
     """Fits by the name of the variant."""
     settings: dict[str, dict[str, Any]]
-    """Settings by name, with the ``model``."""
+    """The settings of each variant, including its ``model``."""
     best: str
     """The variant with the highest elpd."""
     simplest: str
@@ -308,7 +309,7 @@ def _compared(fits: dict[str, xr.DataTree], refits: Mapping[str, Refit]) -> pd.D
     import arviz as az
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about Pareto k: a warning below replaces it
+        warnings.simplefilter("ignore")  # ArviZ warns about Pareto k; the warning below is ours
         results = {
             name: _left_out(az.loo(fit, var_name="labels", pointwise=True), fit, refits[name])
             for name, fit in fits.items()
@@ -330,7 +331,7 @@ def _compared(fits: dict[str, xr.DataTree], refits: Mapping[str, Refit]) -> pd.D
 
 
 def _left_out(loo: Any, fit: xr.DataTree, refit: Refit) -> Any:
-    """Replace failed approximations by fits without the item; only the worst if too many failed."""
+    """Replace failed approximations by fits without the item: the worst 30, if more failed."""
     import arviz as az
     from arviz_stats import SamplingWrapper
 

@@ -20,7 +20,7 @@ NO_LISTS = "no item has two equally long lists, of two labels or more, by two an
 
 
 def _lists(annotations: xr.Dataset) -> pd.DataFrame:
-    """Return item, annotator, length and content of each list of two labels or more."""
+    """Return item, annotator, length and content (a hash) of each list of two labels or more."""
     row = ranking_code(annotations)
     n, first = np.bincount(row), np.unique(row, return_index=True)[1]
     label, rank = annotations["label_code"].to_numpy().astype(np.int64), ranks(annotations)

@@ -23,7 +23,7 @@ from dissensus.wording import share
 BIN: Final = "bin"
 _BINS: Final = 40
 _CENTRAL: Final = (0.01, 0.99)
-"""Bins cover the prior between these quantiles, since its tails are long."""
+"""Bins cover the draws of the prior between these quantiles only: its tails are long."""
 
 
 def prior_predictive(
@@ -48,7 +48,7 @@ def prior_predictive(
         Numbers, two labels, or ordered labels. They determine the design and, for numbers, the
         scale of the prior.
     draws : int
-        Number of draws. The labels of all draws are in memory.
+        Number of draws. The labels of all draws are kept in memory.
     random_seed : int or numpy.random.Generator, optional
         The same seed gives the same draws.
     **settings
@@ -107,7 +107,8 @@ def _build(name: str, annotations: xr.Dataset, settings: dict[str, Any]) -> Any:
 def _drawn(built: Any, draws: int, seed: int) -> xr.DataTree:
     """Draw parameters and labels; the group of parameters is ``posterior``, as metrics expect.
 
-    Effects are left out. A thousand draws take a second without compilation, and ten or more with.
+    Effects are not stored. Without compilation a thousand draws take a second; compilation would
+    take ten seconds or more.
     """
     import pymc as pm
 

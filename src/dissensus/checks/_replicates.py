@@ -52,11 +52,11 @@ class AnnotationRows:
     count: int
     """Number of versions."""
     values: Callable[[slice], npt.NDArray[Any]]
-    """(version, row) of some versions: label codes, or numbers."""
+    """Function of a block of versions: returns label codes, or numbers (version, row)."""
     rank: Ints | None = None
-    """(row): 1 for the first block of a ranking."""
+    """(row): place of the label's block in its ranking, from 1."""
     trial: Ints | None = None
-    """(row): index of a repeated label by one annotator of one item."""
+    """(row): trial, if annotators labelled an item more than once."""
 
     def first_choices(self) -> AnnotationRows:
         """Return the first blocks of rankings; tied labels become repeated labels."""
@@ -71,7 +71,7 @@ class AnnotationRows:
         )
 
     def blocks(self, width: int = 1) -> Iterator[slice]:
-        """Yield blocks of versions, limited by rows and by ``width`` totals per version."""
+        """Yield blocks of versions that fit in memory, with ``width`` totals per version."""
         step = max(1, min(ROWS // max(len(self.item), 1), _CELLS // max(width, 1)))
         for start in range(0, self.count, step):
             yield slice(start, min(start + step, self.count))
@@ -110,7 +110,7 @@ def stacked(
     kind: str,
     labels: npt.NDArray[Any],
 ) -> xr.Dataset:
-    """Concatenate versions (version, row), as annotations with separate items."""
+    """Return one set of annotations of all versions (version, row); each has its own items."""
     n = len(values)
     item = (rows.item + n_items * np.arange(n)[:, None]).ravel()
     columns = {"item_code": item, "annotator_code": np.tile(rows.annotator, n)}
@@ -128,7 +128,7 @@ def stacked(
 
 
 def evaluated(sums: Sums, n: int, undefined: Undefined) -> Any:
-    """Finish a statistic of `stacked` annotations, version by version."""
+    """Compute a statistic of each of the n versions from the sums of `stacked` annotations."""
     unit = np.repeat(np.arange(n), len(sums.items) // n)
     totals = [_dense(part, n) for part in over_units(sums, unit, n).parts]
     return sums.finish(np.concatenate(totals, axis=1), undefined)
@@ -151,9 +151,9 @@ def tail_probability(drawn: Floats, observed: Any, atol: float = 1e-9) -> Floats
 def with_names(codes: Ints, item: Ints, space: Space, start: int) -> Ints:
     r"""Replace the code of the remainder by a drawn label.
 
-    The mass of the remainder is divided among its U labels by a symmetric Dirichlet distribution,
-    so choices follow Pólya's urn: choice t (from 0) repeats an earlier choice with probability
-    :math:`t / (t + aU)`, and otherwise is any of the U labels.
+    The mass of the remainder is divided among its U labels by a symmetric Dirichlet distribution
+    with the parameter a, so choices follow Pólya's urn: choice t (from 0) repeats an earlier choice
+    with probability :math:`t / (t + aU)`, and otherwise is any of the U labels.
     """
     version, row = np.nonzero(codes == REMAINDER)
     if not len(row):
@@ -161,7 +161,7 @@ def with_names(codes: Ints, item: Ints, space: Space, start: int) -> Ints:
     rng = np.random.default_rng((20_05, space.seed, start))
     unnamed = space.sizes[item[row], -1]
     turn = place_within(version * len(space.codes) + item[row])
-    first = np.arange(len(row)) - turn  # remainders are adjacent, at the end of an item's labels
+    first = np.arange(len(row)) - turn  # an item's remainders are adjacent, after its labels
     weight = space.concentration * unnamed
     chance = np.zeros(len(row)) if np.isinf(space.concentration) else turn / (turn + weight)
     copies = rng.random(len(row)) < chance
@@ -176,17 +176,17 @@ def with_names(codes: Ints, item: Ints, space: Space, start: int) -> Ints:
 
 
 def unnamed_labels(named: Ints, n_labels: int) -> Ints:
-    """Return the labels that are not named for each item: (item, place)."""
+    """Return codes of labels, those that are not named for the item first: (item, label)."""
     used = np.zeros((len(named), n_labels + 1), dtype=bool)
     np.put_along_axis(used, np.where(named < 0, n_labels, named), True, axis=1)
     return np.argsort(used[:, :n_labels], axis=1, kind="stable")
 
 
 def replicates(fit: Any, annotations: Any = None) -> Replicates:
-    """Read the predictive draws of a fit; ``annotations`` are needed if it has no annotators."""
+    """Read the posterior predictive draws of a fit; some fits need its ``annotations`` too."""
     as_laid_out = as_fit(fit)
     given = None if annotations is None else checked_annotations(annotations)
-    if given is not None and as_laid_out is not fit:  # labels of a trace are in this order
+    if given is not None and as_laid_out is not fit:  # labels of a trace are sorted by item
         by = (ITEM,) if NAMELESS in as_laid_out.attrs else (ANNOTATOR, ITEM)
         codes = (given[f"{dim}_code"].to_numpy() for dim in by)
         given = given.isel({ANNOTATION: np.lexsort(tuple(codes))})
@@ -244,7 +244,7 @@ class _Source(NamedTuple):
         )  # fmt: skip
 
     def _require_names(self) -> None:
-        """Raise if codes of annotators or labels would get names that are not those of the fit."""
+        """Raise if annotators or labels have other names, or another order, than in the fit."""
         assert self.annotations is not None
         names = [name for name in ("posterior", CONSTANT) if name in self.fit.children]
         groups = [self.fit[name].to_dataset() for name in names]
@@ -269,9 +269,10 @@ class _Source(NamedTuple):
         return next(self.fit[g][ITEM].to_numpy() for g in groups if ITEM in self.fit[g].coords)
 
     def people(self, item: Ints) -> tuple[Ints, Ints | None]:
-        """Return annotators and trials by row; without records, each label has its own annotator.
+        """Return the codes of annotators, and the trials if there are several: (row).
 
-        Without records, fits whose annotators repeated labels are refused.
+        If the fit does not record annotators, each label of an item gets an annotator of its own.
+        Raises if annotators repeated labels in this case.
         """
         if self.annotations is None:
             recorded = people_of(self.fit)
@@ -293,7 +294,7 @@ class _Source(NamedTuple):
 
 
 def people_of(fit: xr.DataTree) -> tuple[Ints, npt.NDArray[Any]] | None:
-    """Return annotators' codes, by label, and their names; None if a fit does not record them."""
+    """Return the annotator code of each label, and annotators' names; None if not recorded."""
     name, observed = f"{ANNOTATION}_{ANNOTATOR}", group_of(fit, OBSERVED)
     if name in observed.coords:
         names, annotator = np.unique(observed[name].to_numpy(), return_inverse=True)
@@ -374,7 +375,7 @@ def _require_sizes(drawn: Ints, observed: Ints) -> None:
 
 
 def _spelled(codes: Ints, counts: Ints) -> Ints:
-    """Repeat codes (item, place) by counts (version, item, place): (version, row)."""
+    """Repeat each code (item, place) by its count (version, item, place): (version, row)."""
     repeated = np.broadcast_to(codes, counts.shape)
     return np.repeat(repeated.ravel(), counts.ravel()).reshape(len(counts), -1)
 
@@ -387,7 +388,7 @@ def _shuffled(values: Ints, item: Ints, start: int) -> Ints:
 
 
 def _scores(source: _Source) -> Replicates:
-    """Read one score for each row."""
+    """Read replicates that have one score for each row."""
     scores, drawn = source.observed["score"].to_numpy(), source.versions("score", ANNOTATION)
     constant = source.fit.children.get("constant_data")
     ann, items = source.annotations, source.items()
@@ -406,7 +407,7 @@ def _scores(source: _Source) -> Replicates:
 
 
 def _codes(source: _Source) -> Replicates:
-    """Read one label code for each row."""
+    """Read replicates that have one label code for each row."""
     codes = source.observed["label_code"].to_numpy()
     drawn = source.versions("label_code", ANNOTATION)
     constant, items = source.fit["constant_data"], source.items()
@@ -423,7 +424,7 @@ def _by_row(
     source: _Source, form: str, items: npt.NDArray[Any], labels: npt.NDArray[Any], item: Ints,
     observed: npt.NDArray[Any], drawn: npt.NDArray[Any],
 ) -> Replicates:  # fmt: skip
-    """Return replicates of values that are given by row: (version, row)."""
+    """Return replicates, given the drawn labels or numbers of each row (version, row)."""
     annotator, trial = source.people(item)
     return source.made(
         form, items=items, labels=labels,
@@ -439,7 +440,7 @@ class _Rankings(NamedTuple):
     space: Space
     items: npt.NDArray[Any]
     lists: bool
-    """Whether a ranking has more than one label."""
+    """Whether any ranking has more than one label."""
 
 
 def _ranked(source: _Source) -> _Rankings:
@@ -493,7 +494,7 @@ def _lists(source: _Source) -> Replicates:
 
 
 def _first_choices(source: _Source) -> Replicates:
-    """Read counts of first choices (item, candidate)."""
+    """Read replicated counts of first choices (item, candidate)."""
     rankings, counts = _ranked(source), source.versions("first_choice", ITEM, CANDIDATE)
     space = rankings.space
     n = counts[0].sum(axis=1)

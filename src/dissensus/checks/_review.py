@@ -49,7 +49,7 @@ class ReviewDraws:
     truth: xr.DataArray
     """(chain, draw, item, label): probabilities of the true label, or plausibilities."""
     accuracy: xr.DataArray | None
-    """(chain, draw, annotator, item) if accuracies depend on items; errors are then equal."""
+    """(chain, draw, annotator, item) if accuracies depend on items; all errors are then equal."""
     response: Floats
     """(draw, label, response) if a further label depends on the truth only; else empty."""
     n_given: Ints
@@ -59,7 +59,7 @@ class ReviewDraws:
     model: str
 
     def mean(self) -> Floats:
-        """Return the probability that a label is the true (or most plausible) one (item, label)."""
+        """Return the probability (item, label) that a label is the true (or most plausible) one."""
         if self.model == PANEL:
             n, codes = self.truth.sizes[LABEL], self.truth.argmax(LABEL)
             leads = [(codes == k).mean(SAMPLE).to_numpy() for k in range(n)]
@@ -68,7 +68,7 @@ class ReviewDraws:
         return np.asarray(mean.to_numpy(), dtype=np.float64)
 
     def after(self, further: int) -> Floats:
-        """Return P(the most probable label is right) after further labels (item)."""
+        """Return the expected P(most probable label is right) after further labels: (item)."""
         parts = []
         for block in self._lots():
             truth = _laid(self.truth.isel({ITEM: block}), ITEM, LABEL)
@@ -214,7 +214,7 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
         `dissensus.models.rasch`, `dissensus.models.symmetric_confusion` or
         `dissensus.models.dawid_skene`, with ``keep_items=True``, or the trace of `pymc.sample` on
         the model that their ``build`` returns. The last two models must be fitted without
-        ``difficulty=True`` and ``errors="unequal"``.
+        ``difficulty=True``, ``errors="unequal"`` and ``error_correlation``.
     further : int
         Number of further labels of an item, 1 to 100, each by a random annotator of the study. An
         item may have a gain from two labels but not from one: after two equal labels, one different
@@ -245,13 +245,13 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     :math:`P(z_i, y)` is the mean over draws of
     :math:`P(z_i = z \mid \text{draw})\, P(y \mid z, \text{draw})`, in which labels by random
     annotators are independent given the draw. The maximum is computed from the mean over draws: a
-    maximum in each draw would assume that the right draw is known. All combinations of labels are
-    enumerated by counts. With many labels and few draws the maximum over noisy means is too large:
-    4,000 draws or more are needed with thirty labels. In `dirichlet`, z is the label with the
-    largest plausibility, and further labels y are drawn from the plausibilities of each draw.
+    maximum in each draw would assume that the right draw is known. All counts of further labels are
+    enumerated. With many labels and few draws the maximum over noisy means is too large: 4,000
+    draws or more are needed with thirty labels. In `dirichlet`, z is the label with the largest
+    plausibility, and further labels y are drawn from the plausibilities of each draw.
 
     Gains of items are added up. Two sources of further gain are ignored: labels also inform about
-    annotators, and thereby about other items; and annotators may give a confidence. If all
+    annotators, and thereby about other items; and annotators may state their confidence. If all
     annotators share a mistake, the model is certain of the wrong label. `symmetric_confusion` and
     `dawid_skene` treat all items as equally hard.
 

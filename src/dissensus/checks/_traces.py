@@ -1,7 +1,8 @@
-"""Traces of `pymc.sample` on a model of a latent truth, laid out as its ``fit`` lays out draws.
+"""Read traces of `pymc.sample` on a latent truth model into the layout of the model's ``fit``.
 
-A trace has no attributes: the names of its variables identify the model and its settings. The data
-hold the code of each label's respondent: annotators first, then systems, then known truths.
+A trace has no attributes: the names of its variables identify the model and its settings. Its data
+contain the respondent code of each label. Codes of annotators come first, then those of systems,
+then one code for known truths.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ _NAMES: Final[dict[str, frozenset[str]]] = {
                                "source_typical_accuracy",
     }.items()
 } | {"rasch": OF_RASCH}  # fmt: skip
-"""Variables of each model. Those of ``dawid_skene`` with difficulty=True are left out: its matrices
-are then those of typical items."""
+"""Variables of each model, except those of ``dawid_skene`` with difficulty=True: its matrices are
+then for typical items, and the checks cannot use them."""
 _HINT: Final = "Type dissensus.models.{}.fit(annotations, ...), or give the trace as it was sampled"
 
 
 def no_model(trace: xr.DataTree) -> str:
-    """Return why a trace is not recognised as the trace of a model."""
+    """Describe a trace that is not recognised as the trace of a latent truth model."""
     names = list(map(str, trace["posterior"].data_vars)) if "posterior" in trace.children else []
     strange = [name for name in names if not any(name in known for known in _NAMES.values())]
     if strange:
@@ -106,7 +107,7 @@ class _Respondents(NamedTuple):
     """The respondent of each label."""
 
     codes: Ints
-    """(item, place): code; negative for none."""
+    """(item, place): code of the respondent; negative if the place is empty."""
     n_people: int
     is_one: bool
     """Whether all annotators are one respondent."""
@@ -116,7 +117,7 @@ class _Respondents(NamedTuple):
     def read(
         cls, posterior: xr.Dataset, constant: xr.Dataset, settings: dict[str, Any]
     ) -> _Respondents:
-        """Read the respondents of a whole trace, or raise."""
+        """Read the respondents of a trace; raise if a part of the trace was dropped."""
         hint = _HINT.format(settings["model"])
         for dim in (*SAMPLE, ITEM, LABEL, ANNOTATOR, SYSTEM, "respondent", "level"):
             is_needed = dim in (*SAMPLE, ITEM, LABEL) or dim in posterior.coords
@@ -138,7 +139,7 @@ class _Respondents(NamedTuple):
         n_systems = posterior.sizes.get(SYSTEM, 0)
         n_people = posterior.sizes.get(ANNOTATOR, posterior.sizes.get("respondent", 0) - n_systems)
         if "error_concentration" in posterior and not {ANNOTATOR, "respondent"} & {*posterior.dims}:
-            # two labels and one accuracy: nothing in the posterior is by respondent
+            # With two labels and one accuracy, no variable of the posterior is by respondent.
             n_people = int(codes.max(initial=-1)) + 1 - n_systems
             n_people -= n_people > 1 and _is_truth(codes, posterior, constant)
         n_people = 1 if is_one else n_people
@@ -165,7 +166,7 @@ class _Respondents(NamedTuple):
             people = posterior[ANNOTATOR].to_numpy()
         elif not self.is_one and "respondent" in posterior.coords:
             people = posterior["respondent"].to_numpy()[: self.n_people]
-        elif not self.is_one:  # their names are not in the trace
+        elif not self.is_one:  # annotators' names are not in the trace
             people = np.array([f"{NUMBERED} {k + 1}" for k in people])
         return xr.Dataset(
             {"item_code": (ANNOTATION, item),
@@ -175,7 +176,7 @@ class _Respondents(NamedTuple):
         )  # fmt: skip
 
     def by_respondent(self, labels: xr.DataArray) -> xr.Dataset:
-        """Return labels (item, place) as annotators' (annotation) and systems' (item, system)."""
+        """Split labels (item, place) into annotators' (annotation) and systems' (item, system)."""
         sample = [dim for dim in labels.dims if dim not in _PLACES]
         values = labels.transpose(*sample, *_PLACES).to_numpy()
         out = {"label_code": ((*sample, ANNOTATION), values[..., *self.of_annotators()])}
@@ -191,7 +192,7 @@ class _Respondents(NamedTuple):
 
 
 def _is_truth(codes: Ints, posterior: xr.Dataset, constant: xr.Dataset) -> bool:
-    """Return whether the last respondent is always right, and so stands for the known truths."""
+    """Return whether the last respondent is always right: its labels are then the known truths."""
     item, place = np.nonzero(codes == codes.max())
     label = constant[LABELS].transpose(*_PLACES).to_numpy()[item, place]
     truth = posterior["truth"].transpose(*SAMPLE, ITEM, LABEL).to_numpy()[:, :, item, label]

@@ -1,6 +1,6 @@
 """Checks of latent truth models: statistics of the observed labels and of replicates.
 
-A statistic returns None, with a reason, if it cannot be computed from the data.
+The functions return None, with a reason, if the data do not determine their statistic.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ class Labels:
 
     layout: Rows
     codes: Ints
-    """(version, row), sorted by item."""
+    """(version, row): label codes; rows are sorted by item."""
     answers: Ints
     """(version, item, system): predicted label; -1 for none."""
     repeats: Ints
-    """(pair, 2): rows by one annotator of one item."""
+    """(pair, 2): the rows of two labels of one item by one annotator."""
     labels: npt.NDArray[Any]
     annotators: npt.NDArray[Any]
     """Empty if the annotator of each label is not known."""
     systems: npt.NDArray[Any]
     ordered: bool
     order_known: bool
-    """Whether it is known if labels are ordered; a trace does not record it."""
+    """Whether ``ordered`` is known: a trace does not record whether labels are ordered."""
     sample: dict[str, npt.NDArray[Any]]
     """Coordinates of chain and draw."""
 
@@ -56,7 +56,7 @@ class Labels:
         return np.diff(self.layout.start)
 
     def sums(self) -> Sums:
-        """Return sums of agreements of all versions."""
+        """Return the sums of agreements from which all statistics follow, for each version."""
         return sums(self.layout, self.codes, self.answers)
 
 
@@ -97,7 +97,7 @@ def read(fit: Any, draws: int | None) -> Labels:
 
 
 def require_sample(drawn: xr.Dataset, dims: tuple[str, ...] = SAMPLE) -> None:
-    """Raise if a dim of draws, or of systems, was dropped."""
+    """Raise if draws (or observed predictions) lack one of the dimensions."""
     for dim in dims:
         if dim not in drawn.dims:
             raise ArgumentError(
@@ -110,7 +110,7 @@ def require_sample(drawn: xr.Dataset, dims: tuple[str, ...] = SAMPLE) -> None:
 def require_whole(fit: xr.DataTree, drawn: xr.Dataset, dims: tuple[str, ...]) -> None:
     """Raise if a dim of draws or systems, or some items, annotators or labels, were dropped.
 
-    Kernels index arrays along ``dims`` by codes, so that these must be complete.
+    Kernels index arrays along ``dims`` by codes, so the arrays must be complete.
     """
     observed, constant = group_of(fit, OBSERVED), group_of(fit, "constant_data")
     require_sample(drawn)
@@ -127,7 +127,7 @@ def require_whole(fit: xr.DataTree, drawn: xr.Dataset, dims: tuple[str, ...]) ->
 
 
 def _thinned(drawn: xr.Dataset, draws: int | None, width: int) -> xr.Dataset:
-    """Keep at most ``draws`` draws, evenly spaced, the same number per chain, within memory."""
+    """Keep at most ``draws`` evenly spaced draws, as many per chain, that fit in memory."""
     n_chains, n = drawn.sizes[CHAIN], drawn.sizes[DRAW]
     n_wanted = n * n_chains if draws is None else arguments.whole("draws", draws)
     n_wanted = min(n_wanted, _CELLS // width)
@@ -143,13 +143,13 @@ def _versions(observed: xr.DataArray, drawn: xr.DataArray, dims: tuple[str, ...]
 
 
 def _repeats(item: Ints, annotator: Ints) -> Ints:
-    """Return pairs of adjacent rows of one annotator and one item."""
+    """Return pairs of adjacent rows with the same annotator and item (pair, 2)."""
     first = np.flatnonzero((np.diff(item) == 0) & (np.diff(annotator) == 0))
     return np.stack([first, first + 1], axis=-1)
 
 
 def in_place(posterior: xr.Dataset, labels: npt.NDArray[np.generic]) -> xr.DataArray:
-    """Return the probability that each true label is the most frequent response to its items."""
+    """Return the probability that a true label is also its most frequent response: (label)."""
     whole = _confusion(posterior, len(labels))
     largest = np.diagonal(whole, axis1=-2, axis2=-1) >= whole.max(axis=-1)
     share = largest.mean(axis=tuple(range(largest.ndim - 1)))
@@ -184,7 +184,7 @@ class CheckResult:
     name: str
     meaning: str
     values: Floats
-    """(version); empty if it is not checked."""
+    """(version); empty if the statistic was not computed."""
     size: str
     """The size of the effect in words, or the reason that the statistic was not computed."""
     two_sided: bool = False
@@ -211,14 +211,14 @@ class CheckResult:
 
 
 _ROUNDING: Final = 1e-14
-"""Smaller variances are rounding errors: one different item in millions gives a larger variance."""
+"""Smaller variances are rounding errors: one different item in millions has a larger variance."""
 
 Statistic = Callable[[Labels, Sums], tuple[Floats | None, str]]
 """Returns values (version) with a sentence on their size, or None with the reason."""
 
 
 def error_pairs(versions: Labels, sums: Sums) -> tuple[Floats | None, str]:
-    """Return the distance of shares of disagreeing pairs from those of the model."""
+    """Return the distance of the shares of pairs, among disagreements, from the model's shares."""
     n_labels = versions.layout.n_labels
     if n_labels < 3:
         return None, "with two labels there is only one pair"
@@ -261,7 +261,7 @@ def error_distance(versions: Labels, sums: Sums) -> tuple[Floats | None, str]:
 
 
 def label_use(versions: Labels, sums: Sums) -> tuple[Floats | None, str]:
-    """Return the distance of annotators' use of labels from their use under the model."""
+    """Return how far annotators' shares of each label are from the shares under the model."""
     n = _labels_with_others(versions)
     if (n > 0).sum() < 2:
         return None, "no two annotators labelled the same items"
@@ -280,7 +280,7 @@ def label_use(versions: Labels, sums: Sums) -> tuple[Floats | None, str]:
 
 
 def annotator_agreement(versions: Labels, sums: Sums) -> tuple[Floats | None, str]:
-    """Return the standard deviation of annotators' agreement with the others."""
+    """Return the standard deviation over annotators of their agreement with the others."""
     n = _labels_with_others(versions)
     if (n > 0).sum() < 3:
         return None, "fewer than three annotators share items with others"
@@ -299,7 +299,7 @@ def annotator_agreement(versions: Labels, sums: Sums) -> tuple[Floats | None, st
 
 
 def item_agreement(versions: Labels, sums: Sums) -> tuple[Floats | None, str]:
-    """Return the standard deviation of agreement over items."""
+    """Return the standard deviation over items of the agreement of their labels."""
     n = int((versions.n_of_items > 2).sum())
     if n < 2:
         return None, "no two items have three or more labels"
@@ -313,7 +313,10 @@ def item_agreement(versions: Labels, sums: Sums) -> tuple[Floats | None, str]:
 
 
 def system_pairs(versions: Labels, sums: Sums) -> tuple[Floats | None, str]:
-    """Return the largest excess of cases: systems agree on one label, and annotators on another."""
+    """Return the excess of cases in which systems agree on one label and annotators on another.
+
+    The excess is over the mean of all versions; the value is the largest of all pairs of systems.
+    """
     if len(versions.systems) < 2:
         return None, "there are not two systems"
     a, b = np.triu_indices(len(versions.systems), 1)
@@ -332,7 +335,7 @@ def system_pairs(versions: Labels, sums: Sums) -> tuple[Floats | None, str]:
 
 
 def system_unanimity(versions: Labels, sums: Sums) -> tuple[Floats | None, str]:
-    """Return the difference of systems' agreement between unanimous and divided items."""
+    """Return systems' agreement with annotators on unanimous items, minus that on divided items."""
     if not len(versions.systems):
         return None, "there are no systems"
     unanimous = _divided(sums.unanimous[..., 1], sums.unanimous[..., 0])
@@ -353,7 +356,7 @@ def system_unanimity(versions: Labels, sums: Sums) -> tuple[Floats | None, str]:
 
 
 def repeats(versions: Labels, _: Sums) -> tuple[Floats | None, str]:
-    """Return the share of repeated labels that are the same."""
+    """Return the share of repeated labels (one annotator, one item) that are the same."""
     if not len(versions.repeats):
         return None, "nobody labelled an item twice"
     first, second = versions.repeats.T
@@ -398,7 +401,7 @@ def results_of(versions: Labels) -> list[CheckResult]:
 
 
 def _labels_with_others(versions: Labels) -> Floats:
-    """Return the number of labels of each annotator on items with two or more labels."""
+    """Return how many labels each annotator gave to items with two or more labels."""
     rows = np.repeat(versions.n_of_items > 1, versions.n_of_items)
     n = np.bincount(versions.layout.annotator[rows], minlength=versions.layout.n_annotators)
     return n.astype(np.float64)
@@ -410,7 +413,7 @@ def _divided(above: Floats, below: Floats) -> Floats:
 
 
 def _mean(values: Floats) -> Floats:
-    """Return the mean over all versions, including the data, so that no mean is 0 by chance."""
+    """Return the mean over all versions: as it includes the data, it is 0 only if all are 0."""
     known = np.isfinite(values)
     return _divided(np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0).astype(float))
 

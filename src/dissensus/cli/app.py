@@ -245,7 +245,7 @@ def warm_up(
 
 
 def _model(models: Any, name: str) -> dict[str, Any]:
-    """Describe a model, or give the error if a model of another package cannot be loaded."""
+    """Describe a model; if the model of another package cannot be loaded, give the error."""
     try:
         model = models.get(name)
     except DissensusError as problem:  # the other models are still listed

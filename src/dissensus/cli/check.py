@@ -85,7 +85,7 @@ def check(
         pred = reading(on_missing=on_missing)
     rule = on_missing
     if problems and pred is None and on_missing == "raise":
-        with suppress(DissensusError):  # if the only error is that items lack predictions
+        with suppress(DissensusError):  # succeeds if the only error is that items lack predictions
             pred, rule = reading(on_missing="drop"), "drop"
     notes = [] if ann is None else annotation_warnings(ann, pred)
     contents: Any = None if ann is None else annotation_contents(ann)
@@ -116,7 +116,7 @@ def _check_votes(
     votes: Any, path: Path, predictions: Path | None, problems: list[DissensusError], *,
     as_json: bool, **arguments: Any,
 ) -> None:  # fmt: skip
-    """Describe votes on pairs, and judges' verdicts, if there are any."""
+    """Describe votes on pairs, and judges' verdicts if their file is given."""
     from dissensus.cli.output import print_json
     from dissensus.data.contents import name_warnings, vote_contents
     from dissensus.data.pairs import copies
@@ -162,7 +162,7 @@ def _collected(problems: list[DissensusError]) -> Iterator[None]:
 def read_annotations(
     path: Path, predictions: Path | None, prediction_rank: str | None, **arguments: Any
 ) -> Any:
-    """Read annotations or votes. An error notes if only predictions have the column of ranks."""
+    """Read annotations or votes. The error says if only predictions have the column of ranks."""
     import dissensus as dx
     from dissensus.data.pairs import are_votes
     from dissensus.data.schema import no_predictions
@@ -202,7 +202,7 @@ def read_predictions(
     """Read predictions, if a file is given.
 
     They are nominal labels if ``kind`` (of the annotations) is "nominal" or "ordinal" and no other
-    argument asks for numbers or ranks. They are sets if it is "set". In a named format,
+    argument asks for numbers or ranks. They are sets if ``kind`` is "set". In a named format,
     ``kind="continuous"`` chooses scores instead of verdicts.
     """
     import dissensus as dx
@@ -254,7 +254,7 @@ def known_labels(
                 "annotations have them", found=f"{path.name} with {shown(list(table.columns))}",
                 hint=f"Rename the column that holds the {role}",
             )  # fmt: skip
-    # Known sets may differ from all sets that annotators gave: `evaluate` checks their labels.
+    # A known set may be one that no annotator gave: `evaluate` checks its labels.
     own = {dim: annotations[dim].to_numpy().tolist() for dim in ([ITEM] if of_sets else columns)}
     by_text = {dim: {str(name): name for name in names} for dim, names in own.items()}
     cells = {

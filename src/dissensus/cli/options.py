@@ -17,7 +17,7 @@ import typer
 from dissensus.errors import ArgumentError, DissensusError, brief
 from dissensus.storage import check_target, name_exists, require_writable
 
-# Options that several commands have: columns of the files, and how they are read.
+# Options that several commands have: columns of the files, and how files are read.
 
 
 Item = Annotated[str, typer.Option(help="Column that names the item.")]
@@ -196,7 +196,7 @@ def given(**options: Any) -> dict[str, Any]:
 
 
 def mapping(path: Path | None, option: str, value: str) -> dict[str, Any] | None:
-    """Read a JSON object from label to some value, such as a number."""
+    """Read a JSON object that maps labels to values, such as numbers."""
     if path is None:
         return None
     expected = f"a JSON file with an object from label to {value}"
@@ -247,7 +247,7 @@ def accuracy(text: str | None) -> dict[str, Any]:
 
 
 def named(annotations: Any, dim: str, name: str | None) -> Any:
-    """Return the pool or label with a name from the command line, where 2 and "2" are the same."""
+    """Return the pool or label whose name was typed: on the command line 2 and "2" are the same."""
     if name is None or dim not in annotations.coords:
         return name
     known = annotations[dim].to_numpy().tolist()
@@ -290,9 +290,9 @@ def result_folder(out: Path, store: str, force: bool) -> None:
 
 @contextmanager
 def on_cluster(scheduler: str | None, chunks: int | None) -> Iterator[None]:
-    """Let Dask use the given cluster, if any, without shutting it down.
+    """Let Dask use the given cluster, if any, and leave it running.
 
-    ``local`` starts a cluster on this machine, which is closed at the end.
+    ``local`` starts a cluster on this machine, which is shut down at the end.
     """
     if scheduler is None:
         yield
@@ -310,7 +310,8 @@ def on_cluster(scheduler: str | None, chunks: int | None) -> Iterator[None]:
     from distributed import Client
 
     try:
-        # Not the default before it connects: a default client without a scheduler waits for ever.
+        # The client is the default only after it has connected: without a scheduler, a default
+        # client waits for ever.
         address = None if scheduler == "local" else scheduler
         client = Client(address, timeout="30s", set_as_default=False)
     except (OSError, ValueError) as problem:
@@ -322,7 +323,7 @@ def on_cluster(scheduler: str | None, chunks: int | None) -> Iterator[None]:
         yield
 
 
-# Options of `dissensus plan`: those of all plans, and those of each kind.
+# Options of `dissensus plan`: first those of all plans, then those of each kind of plan.
 
 
 Pilot = Annotated[

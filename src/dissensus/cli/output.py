@@ -31,7 +31,7 @@ _console = SafeConsole()
 def finish(
     result: xr.DataTree, out: Path, store: str, *, as_json: bool = False, everything: bool = False
 ) -> None:
-    """Write the files, and print the verdict or everything."""
+    """Write the files of an evaluation, and print its verdict or everything."""
     written = write_evaluation(result, out, store)
     if as_json:
         print_json(of_evaluation(result, written))
@@ -51,18 +51,18 @@ MORE: Final = (
     ("agreement", "statistics"), ("components", "components"), ("accuracy", "accuracy"),
     ("weighted_reliability", "weighted_reliability"), ("labels", "labels"),
 )  # fmt: skip
-"""Groups with their own table, and its name."""
+"""Groups of an evaluation that have a table, and the name of the table."""
 
 
 def write_evaluation(evaluation: xr.DataTree, out: Path, store: str = "nc") -> list[Path]:
     """Write the draws, the tables and the report into a folder; return the paths.
 
     Posterior draws are stored in single precision: their Monte Carlo error is about a thousand
-    times larger than the rounding error. They stay in double precision where single precision
-    would turn a tiny plausibility into 0, which is in no top set.
+    times larger than the rounding error. A variable stays in double precision if single precision
+    would turn a tiny plausibility into 0: such a label would be in no top set.
 
     All files are replaced together; if one cannot be written, none is. Names in tables that a
-    spreadsheet would run as formulas begin with an apostrophe (`_spreadsheet.disarmed`).
+    spreadsheet would run as formulas begin with an apostrophe (`disarmed`).
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def write_evaluation(evaluation: xr.DataTree, out: Path, store: str = "nc") -> l
 
 
 def _writers(evaluation: xr.DataTree, store: str) -> dict[str, Writer | None]:
-    """Return the writer of each file; None deletes a file of an earlier run."""
+    """Return the writer of each file; None for a file of an earlier run that is to be deleted."""
     tree = _single_precision(evaluation)
     zarr = partial(tree.to_zarr, zarr_format=3, consolidated=False)
     write = zarr if store == "zarr" else partial(_netcdf, tree)
@@ -89,14 +89,14 @@ def _writers(evaluation: xr.DataTree, store: str) -> dict[str, Writer | None]:
         f"evaluation.{'nc' if store == 'zarr' else 'zarr'}": None,  # of an earlier run
         "summary.csv": partial(_table, evaluation, _leading(evaluation)),
     }
-    for group, of in MORE:  # an old table would be mistaken for a result of this run
+    for group, of in MORE:  # a table of an earlier run would be mistaken for one of this run
         has = group in evaluation.children
         writers[f"{of}.csv"] = partial(_table, evaluation, of) if has else None
     return writers | {"report.html": partial(report, evaluation)}
 
 
 def _netcdf(tree: xr.DataTree, path: Path) -> None:
-    """Write NetCDF from memory: if HDF5 writes to a full disk, Python crashes."""
+    """Write NetCDF to memory, then to the file: if HDF5 writes to a full disk, Python crashes."""
     path.write_bytes(tree.to_netcdf(engine="h5netcdf"))
 
 
@@ -121,7 +121,7 @@ def _single_precision(evaluation: xr.DataTree) -> xr.DataTree:
 
 
 def _fits(values: xr.DataArray) -> bool:
-    """Return whether values are draws of items, and single precision turns none into 0 or inf."""
+    """Return whether values are draws of items, none of which becomes 0 or inf in float32."""
     if not {CHAIN, ITEM} <= set(values.dims) or values.dtype != "float64":
         return False
     size = np.abs(values.to_numpy())
@@ -138,7 +138,7 @@ def print_json(content: Any) -> None:
 
 
 def of_evaluation(result: xr.DataTree, written: Iterable[Path]) -> dict[str, Any]:
-    """Return the results of an evaluation: the tables that are written, row by row."""
+    """Return the results of an evaluation: settings, and rows of all tables that are written."""
     leading = _leading(result)
     metrics = summary(result, leading)
     out: dict[str, Any] = {
@@ -158,7 +158,7 @@ def of_evaluation(result: xr.DataTree, written: Iterable[Path]) -> dict[str, Any
 
 
 def of_plan(plan: xr.Dataset) -> dict[str, Any]:
-    """Return the results of a plan: its numbers over its dims, without draws."""
+    """Return the results of a plan: dims and values of all variables without draws."""
     bare = plan.drop_vars([name for name in plan.variables if set(SAMPLE) & {
         str(dim) for dim in plan[name].dims}])  # fmt: skip
     return {
@@ -177,7 +177,7 @@ def of_plan(plan: xr.Dataset) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of types that JSON has: no NumPy, no NaN, no infinity."""
+    """Convert a value to types that JSON has: no NumPy, no NaN, no infinity."""
     if isinstance(value, pd.DataFrame):
         return [_plain(row) for row in value.to_dict("records")]
     if isinstance(value, Mapping):
@@ -206,8 +206,8 @@ def disarmed(text: str) -> str:
     r"""Put an apostrophe before text that a spreadsheet would run as a formula.
 
     Formulas begin with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return, perhaps after
-    blanks and quotation marks, at the beginning or after a semicolon, tab or line break within.
-    All other text stays as it is.
+    blanks and quotation marks, at the beginning of the text or after a semicolon, tab or line
+    break. All other text is unchanged.
     """
     return _ARMED.sub("'", text)
 
@@ -217,7 +217,7 @@ def disarmed_table(frame: pd.DataFrame) -> pd.DataFrame:
     out = frame.copy()
     for place, kind in enumerate(frame.dtypes):
         if not pd.api.types.is_numeric_dtype(kind):
-            cells = np.empty(len(frame), dtype=object)  # 10 stays 10 in a column with "a"
+            cells = np.empty(len(frame), dtype=object)  # 10 stays a number in a column with "a"
             cells[:] = [_cell(cell) for cell in frame.iloc[:, place]]
             out.isetitem(place, cells)
     return out

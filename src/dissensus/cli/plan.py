@@ -1,4 +1,4 @@
-"""The command `dissensus plan`: its kinds of plans, and the options of each kind."""
+"""The command `dissensus plan`, which chooses the kind of plan from the given options."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def plan(
 
 
 def _read(pilot: Path | None, **columns: Any) -> xr.Dataset | None:
-    """Read the pilot, if a file is given; raise if only options for reading it are given."""
+    """Read the pilot if its file is given; raise if only options for reading it are given."""
     import dissensus as dx
 
     if pilot is not None:
@@ -147,7 +147,7 @@ def _predictions(
 
 
 def _none_of(others: dict[str, Any]) -> None:
-    """Raise if there is an option of another kind of plan."""
+    """Raise if ``others``, options of other kinds of plans, are given."""
     for name, value in others.items():
         raise ArgumentError(
             f"--{name.replace('_', '-')}", found=brief(value),

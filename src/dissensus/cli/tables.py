@@ -26,9 +26,9 @@ from dissensus.studies.planning.unknown_truth import ESTIMATORS
 from dissensus.wording import capital, probability, share, short
 
 _ROWS: Final = 20
-"""Maximum number of printed rows of a body; the report and the CSV files have all rows."""
+"""Maximum number of printed rows of a table; the report and the CSV files have all rows."""
 _FEW_ROWS: Final = 8
-"""Maximum number of rows of the verdict's table, so that all fits on one screen."""
+"""Maximum number of rows of the verdict's table, so that the output fits on one screen."""
 _COLUMNS: Final = 80
 """Width of a terminal. In wider tables, heads of columns are broken into lines."""
 _WIDE: Final = frozenset({"Disagreement ignored", "Truth, new items"})
@@ -37,7 +37,7 @@ _LEGEND: Final = "Intervals are {}s. P(best): probability of being the best on n
 
 
 def laid_out(table: Table, reference: int = -1, most: int = _ROWS) -> Group:
-    """Lay out a table: its title, its warning, and the rows at a reliability."""
+    """Lay out a table: its title, its warning, and the rows for one reliability."""
     bodies = [body for body in table.bodies if body.at in (-1, reference)]
     shown = [[list(map(_cell, row)) for row in body.rows[:most]] for body in bodies]
     heads, widths = _columns(
@@ -87,7 +87,7 @@ def _cell(value: Any) -> str:
 
 
 def _without(table: Table, names: frozenset[str]) -> Table:
-    """Leave out columns."""
+    """Return a table without the named columns."""
     places = [place for place, name in enumerate(table.head) if str(name) not in names]
     bodies = [
         replace(body, rows=[[row[place] for place in places] for row in body.rows])
@@ -100,7 +100,7 @@ def _without(table: Table, names: frozenset[str]) -> Table:
 
 
 def results(evaluation: xr.DataTree, *, everything: bool = False) -> Iterator[Group | str]:
-    """Yield, as markup for Rich, the verdict, its table and warnings; or everything."""
+    """Yield, as markup for Rich, the verdict, its table and warnings; and all else if asked."""
     # Imported here, because plans do not need Matplotlib.
     from dissensus.reports import checks, trust, verdict
     from dissensus.reports.sets_page import SOURCE, rare
@@ -134,7 +134,7 @@ def results(evaluation: xr.DataTree, *, everything: bool = False) -> Iterator[Gr
 
 
 def _reason_line(box: Any) -> str:
-    """Return a reason not to rely on the result, and its remedy; or "" if there is none."""
+    """Write a reason not to rely on the result, and its remedy; "" if there is no such reason."""
     if box.state == "fine":
         return ""
     color = "red" if box.state == "stop" else "yellow"
@@ -143,7 +143,7 @@ def _reason_line(box: Any) -> str:
 
 
 def _of_votes(evaluation: xr.DataTree, *, everything: bool) -> Iterator[Group | str]:
-    """Yield the verdict of votes, the leaderboard, warnings, and the next votes."""
+    """Yield the verdict on votes, the leaderboard, warnings, and the votes to collect next."""
     from dissensus.reports import votes, votes_page
 
     yield from (f"[red]{escape(words)}[/red]" for words in votes.unreliable(evaluation))
@@ -163,7 +163,7 @@ def _of_votes(evaluation: xr.DataTree, *, everything: bool) -> Iterator[Group | 
 
 
 def _rest(evaluation: xr.DataTree, numbers: list[xr.Dataset], both: Facts) -> Iterator[Group | str]:
-    """Yield all metrics, both models, and the sections of the report."""
+    """Yield all metrics, the comparison of two models, and the sections of the report."""
     from dissensus.reports.page import parts
     from dissensus.reports.sets_page import label_tables
 
@@ -180,7 +180,7 @@ def _rest(evaluation: xr.DataTree, numbers: list[xr.Dataset], both: Facts) -> It
 def _metrics(
     evaluation: xr.DataTree, numbers: list[xr.Dataset], both: Facts
 ) -> Iterator[Group | str]:
-    """Yield the metrics (without predictions: certainty) at the reference, then both models."""
+    """Yield metrics at the reference reliability (or certainties), then both models compared."""
     from dissensus.reports import checks
 
     reference = evaluation.attrs["reference_reliability"]
@@ -217,7 +217,7 @@ def plan_tables(plan: xr.Dataset) -> list[Table]:
 
 
 def _accuracy_table(plan: xr.Dataset) -> Table:
-    """Return the precision of a system's accuracy."""
+    """Return the table of a plan for a system's accuracy: certainties and half-widths."""
     rows = []
     for n in plan[ANNOTATOR].to_numpy():
         row = plan.sel({ANNOTATOR: n})
@@ -232,7 +232,7 @@ def _accuracy_table(plan: xr.Dataset) -> Table:
 
 
 def _judged_table(plan: xr.Dataset) -> Table:
-    """Return half-widths with predictions for all items or verdicts on all pairs, and without."""
+    """Return half-widths with predictions of all items (or verdicts on all pairs), and without."""
     bodies = []
     for n in plan[ANNOTATOR].to_numpy():
         rows = []
@@ -264,7 +264,7 @@ def _reliability_table(plan: xr.Dataset) -> Table:
 
 
 def _width_table(plan: xr.Dataset) -> Table:
-    """Return the widths of intervals, and the rates at which they are narrow enough."""
+    """Return half-widths of intervals, and the shares of studies with an interval narrow enough."""
     bodies = []
     for name, part in quantities(plan):
         rows = []
@@ -284,7 +284,7 @@ def _width_table(plan: xr.Dataset) -> Table:
 
 
 def _closeness_table(plan: xr.Dataset) -> Table:
-    """Return the rates at which estimates of an accuracy are close to it, without known labels."""
+    """Return the shares of simulated studies whose estimate is close to the system's accuracy."""
     new = plan.sel({SCOPE: SCOPES[1]})
     bodies = []
     for k in plan[ANNOTATOR].to_numpy():
@@ -308,7 +308,7 @@ def _closeness_table(plan: xr.Dataset) -> Table:
 
 
 def _enough(items: float, plan: xr.Dataset) -> str:
-    """Write the number of items that is enough: exactly, at most, or more than were tried."""
+    """Write the number of items that is enough, such as "300", "≤ 100" (fewest tried), "> 900"."""
     tried = plan[ITEM].to_numpy()
     if not np.isfinite(items):
         return f"> {tried[-1]:,}"

@@ -1,4 +1,4 @@
-"""Readers of tables, which return checked Datasets."""
+"""Readers of tables and files. They return Datasets that follow the schema."""
 
 import lazy_loader as _lazy
 

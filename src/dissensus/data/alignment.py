@@ -1,4 +1,4 @@
-"""Predictions aligned with the annotated items, for statistics."""
+"""Matching of predictions with annotations, by items and by labels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dissensus.wording import counted
 
 
 class Sources(NamedTuple):
-    """Names of annotations and predictions in messages, such as names of files."""
+    """Names of the two tables in messages, such as file names."""
 
     annotations: str
     predictions: str
@@ -34,7 +34,7 @@ def unlike_items(
 ) -> PredictionError | None:
     """Return the error if annotations and predictions have different items, else None.
 
-    With ``on_missing="drop"`` one common item is enough.
+    With ``on_missing="drop"`` they need only one item in common.
 
     Examples
     --------
@@ -72,11 +72,11 @@ class OneSided(NamedTuple):
     predicted: Array
 
     def __bool__(self) -> bool:
-        """Return whether there are such items."""
+        """Return whether some item is only in one of the two tables."""
         return bool(len(self.annotated) or len(self.predicted))
 
     def __str__(self) -> str:
-        """Count and name the items."""
+        """Return the numbers and the names of the items as text."""
         sides = (
             ("annotated item", "without predictions", self.annotated),
             ("predicted item", "without annotations", self.predicted),
@@ -89,15 +89,16 @@ class OneSided(NamedTuple):
 
 
 def items_on_one_side(items: Array, predicted: Array) -> OneSided:
-    """Return the items that are only annotated, and those that are only predicted."""
+    """Return the items without predictions, and the items without annotations."""
     place = tables.match(items, predicted)
     return OneSided(items[place < 0], np.delete(predicted, place[place >= 0]))
 
 
 def respelled_item(items: Array, predicted: Array, sources: Sources = SOURCES) -> str:
-    """Return an example of an item with different spellings in the two tables, or "".
+    """Return a hint on an item that has different spellings in the two tables, or "".
 
-    Programs that rewrite a table may change leading zeros, ".0", blanks and capitals.
+    The spellings differ in leading zeros, ".0", blanks or capitals, which spreadsheets and other
+    programs change when they save a table.
 
     Examples
     --------
@@ -133,7 +134,7 @@ def _quoted(name: Any) -> str:
 
 
 def no_common_label(predicted: Array, labels: Array) -> PredictionError:
-    """Return the error for predicted labels that are all outside the label space."""
+    """Return the error that all predicted labels are outside the label space."""
     names, known = list(predicted), list(labels)
     scores = '; if they are scores, read both with kind="continuous"'
     return PredictionError(
@@ -148,10 +149,10 @@ def no_common_label(predicted: Array, labels: Array) -> PredictionError:
 def check_labels(
     predictions: xr.Dataset, labels: Array, consequence: str = " count as wrong"
 ) -> Ints:
-    """Return the codes of predicted labels that are outside the label space.
+    """Return the codes of predicted labels that are outside the label space ``labels``.
 
-    Warn if there are such labels, and raise if all predicted labels are such. ``consequence``
-    completes the sentence of the warning.
+    Warn if some predicted labels are outside, and raise if all are. ``consequence`` completes the
+    sentence of the warning.
     """
     vocabulary, code = predictions[LABEL].to_numpy(), predictions["label_code"].to_numpy()
     times = np.bincount(code[code >= 0], minlength=len(vocabulary))
@@ -170,7 +171,7 @@ def check_labels(
 
 
 def predicted_labels(predictions: xr.Dataset) -> Array:
-    """Return the labels that some system predicts."""
+    """Return the labels that at least one system predicts for some item."""
     code = predictions["label_code"].to_numpy()
     return np.asarray(predictions[LABEL].to_numpy()[np.unique(code[code >= 0])])
 
@@ -178,7 +179,10 @@ def predicted_labels(predictions: xr.Dataset) -> Array:
 def common_items[Left: (xr.DataArray, xr.Dataset)](
     left: Left, predictions: xr.Dataset, on_missing: str
 ) -> tuple[Left, xr.Dataset]:
-    """Select the items that both have, in the order of ``left``; see `unlike_items` for errors."""
+    """Select the items that ``left`` and the predictions share, in the order of ``left``.
+
+    Raises the error of `unlike_items`, or an error if an item is twice in the predictions.
+    """
     arguments.one_of("on_missing", on_missing, ("raise", "drop"))
     items, predicted = left[ITEM].to_numpy(), predictions[ITEM].to_numpy()
     repeated = pd.Index(predicted).duplicated()
@@ -195,7 +199,7 @@ def common_items[Left: (xr.DataArray, xr.Dataset)](
     if problem is not None:
         raise problem
     lacking = place < 0
-    if lacking.any():  # otherwise the selection would only copy the draws
+    if lacking.any():  # a selection of all items would only copy the draws
         left = left.isel({ITEM: ~lacking})
     return left, predictions.isel({ITEM: place[~lacking]})
 
@@ -208,7 +212,7 @@ class Systems(NamedTuple):
     present: Flags
     """(item): whether the item has predictions; always true unless ``on_missing="drop"``."""
     predictions: xr.Dataset
-    """Predictions of these items, in the order of the annotations."""
+    """Predictions of the ``present`` items, in the order of the annotations."""
 
 
 def systems_of(
@@ -228,8 +232,8 @@ def systems_of(
 def labels_by_systems(systems: Systems, labels: Array) -> Ints:
     """Return the code of each system's predicted label: (item, system).
 
-    Labels that annotators could not give have codes above the last label, so that they differ from
-    all annotations. Items without predictions have the code -1.
+    Predicted labels outside the label space get codes after the last label, so that they differ
+    from all annotations. Items without predictions have the code -1.
     """
     predictions = systems.predictions
     if "label_code" not in predictions or predictions.sizes[POSITION] != 1:

@@ -1,6 +1,6 @@
 """Read annotations from a table with one row per label of an annotator."""
 
-# No "from __future__ import annotations" here: type checkers would confuse that name with the
+# There is no "from __future__ import annotations": type checkers would confuse that name with the
 # function `annotations` below.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -70,11 +70,11 @@ def annotations(
         Kind of the labels. "set": an answer can contain several labels. The table has a row for
         each label, or a row for each answer, whose labels are a list, or text with ``separator=``.
         If there is no column ``label``, each label has a column of 0 and 1; these are the columns
-        in ``labels=``, or all that are not named here. All rows with the same annotator, item,
-        trial and pool are one answer. Blanks around labels are removed. If None, the kind is
-        inferred (never "set"), and ``attrs["kind_source"]`` gives the reason: text is nominal,
-        whole numbers are ordinal (continuous if there are more than 20 different ones), other
-        numbers are continuous.
+        in ``labels=``, or all columns that no other argument names. All rows with the same
+        annotator, item, trial and pool are one answer. Blanks around labels are removed. If None,
+        the kind is inferred (never "set"), and ``attrs["kind_source"]`` gives the reason: text is
+        nominal, whole numbers are ordinal (continuous if there are more than 20 different numbers),
+        other numbers are continuous.
     labels : sequence, optional
         The whole label space, in order. Needed for ordinal labels in words, and to include unused
         labels.
@@ -88,7 +88,8 @@ def annotations(
         The text between the labels of a row, such as ";". For sets only.
     none : label, optional
         The word for an empty set in the table, such as "none"; capitals must match. An empty list
-        is an empty set too. An empty set is an answer; a missing label is an error. For sets only.
+        means an empty set too. An empty set is a valid answer; a missing label is an error. For
+        sets only.
 
     Returns
     -------
@@ -122,7 +123,7 @@ def annotations(
     }  # fmt: skip
     all_items = None if items is None else _every_item(items, wanted)
     own = wanted
-    if all_items is not None and len(all_items) > 1:  # clusters and strata may be in one table only
+    if all_items is not None and len(all_items) > 1:  # clusters and strata may be only in items=
         table = opened(frame)
         own = {role: x for role, x in wanted.items() if role not in _OF_ITEMS or x in table}
     if isinstance(kind, str) and kind == "set":
@@ -130,7 +131,7 @@ def annotations(
     column = columns(frame, own, needed=("item", "annotator", "label"), hint=_OTHER_FORMS)
     names = {role: str(name) for role, name in wanted.items() if name is not None}
     ranked = rank is not None
-    if isinstance(kind, str) and kind == "set":  # other types are refused below
+    if isinstance(kind, str) and kind == "set":  # `coded_labels` refuses a kind that is not text
         if ranked:
             raise AnnotationError("rank", expected='None with kind="set"', found=brief(rank))
         space = None if labels is None else _space(labels)
@@ -152,9 +153,10 @@ def _assembled(
     extra: dict[str, Any],
     attrs: dict[str, str],
 ) -> xr.Dataset:
-    """Return the Dataset of columns; ``extra`` has further variables and coordinates.
+    """Return the annotations as a Dataset; ``column`` and ``names`` are by role.
 
-    ``all_items`` has the columns of all items, including items without a row.
+    ``coded`` are the labels, ``extra`` further variables and coordinates. ``all_items`` has the
+    columns of the table ``items=``, which includes items without a row.
     """
     items = tables.encode(column["item"], names["item"])
     if all_items is not None:
@@ -201,7 +203,7 @@ def coded_labels(
     labels: Sequence[Any] | None,
     ranked: bool,
 ) -> tuple[tables.Encoded | Floats, str, str]:
-    """Return labels as codes (or numbers), their kind, and the source of the kind."""
+    """Return labels as codes (continuous labels as numbers), their kind, and the kind's source."""
     if kind is not None and (not isinstance(kind, str) or kind not in KINDS):
         raise AnnotationError("kind", expected=f"one of {KINDS} or None", found=repr(kind))
     if kind == "set":
@@ -270,7 +272,7 @@ def _infer_kind(
 def _into(
     encoded: tables.Encoded, labels: Sequence[Any], column: "pd.Series[Any]", name: str
 ) -> tables.Encoded:
-    """Re-code labels into the given label space."""
+    """Return labels as codes of the label space ``labels``, or raise if a label is outside it."""
     space = _space(labels)
     place = tables.match(encoded.values, space.values)
     if (place < 0).any():
@@ -300,7 +302,7 @@ def _space(labels: Sequence[Any]) -> tables.Encoded:
     try:
         space = tables.encode(pd.Series(names, dtype=object), "labels")
     except AnnotationError as problem:
-        # Rows are places in labels=; readers of files must not report them as lines of the file.
+        # The error's row is a place in labels=. Readers of files must not report it as a line.
         where = problem.relocated("entry {}".format).where
         raise AnnotationError(
             "labels", where=where, expected=problem.expected, found=problem.found
@@ -311,7 +313,7 @@ def _space(labels: Sequence[Any]) -> tables.Encoded:
 
 
 def whole_ranks(column: "pd.Series[Any]", name: str) -> Ints:
-    """Return ranks as whole numbers, or raise with the first rank that is not whole."""
+    """Return ranks as integers, or raise; the error names the first rank that is not whole."""
     values = tables.numbers(column, name)
     bad = np.flatnonzero((values != np.rint(values)) | (np.abs(values) >= 10**12))
     if len(bad):
@@ -325,7 +327,10 @@ def whole_ranks(column: "pd.Series[Any]", name: str) -> Ints:
 
 
 def grouped(column: "pd.Series[Any]", name: str) -> tables.Encoded:
-    """Encode the names of groups, sorted or in category order, without unused categories."""
+    """Encode the names of groups, sorted or in the order of categories.
+
+    Unused categories are left out.
+    """
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.cat.remove_unused_categories()
     return tables.encode(column, name, sort=True)
@@ -336,12 +341,12 @@ _OF_ITEMS = (CLUSTER, STRATUM)
 
 
 def _every_item(items: Any, wanted: Mapping[str, str | None]) -> "dict[str, pd.Series[Any]]":
-    """Return the column of all items, and their clusters and strata."""
+    """Return the columns of ``items=`` by role: the items, their clusters and their strata."""
     groups = {role: wanted[role] for role in _OF_ITEMS if wanted[role] is not None}
     if not isinstance(items, xr.Dataset) and is_table(items):
         table = columns(items, {"item": wanted["item"], **groups}, source="items=")
         names_of = tables.encode(table["item"], "items=")
-        # Check before tables are joined, so that errors name rows of this table.
+        # Check groups before the tables are joined, so that errors name rows of ``items``.
         for role, name in groups.items():
             title = f"items=: {name}"
             _per_item(grouped(table[role], title), names_of, title)
@@ -365,7 +370,7 @@ def _every_item(items: Any, wanted: Mapping[str, str | None]) -> "dict[str, pd.S
 
 
 def _among(items: tables.Encoded, all_items: "pd.Series[Any]", name: str) -> tables.Encoded:
-    """Encode the items of the table as places in the list of all items."""
+    """Return the items of the table as codes of ``all_items``, or raise if one is missing."""
     all_values = tables.encode(all_items, "items=").values
     place = tables.match(items.values, all_values)
     if (place < 0).any():
@@ -381,16 +386,17 @@ def _groups_of_items(
     column: "dict[str, pd.Series[Any]]", all_items: "dict[str, pd.Series[Any]] | None", dim: str,
     names: dict[str, str], items: tables.Encoded,
 ) -> tuple[tables.Encoded, tables.Encoded]:  # fmt: skip
-    """Return the group and the item of each row of both tables.
+    """Return the group and the item of each row of both tables, as codes.
 
-    Rows of annotations are first, so that an error about an item in two groups names their row.
+    The rows of annotations come before the rows of ``all_items``: an error that an item is in two
+    groups then names a row of annotations.
     """
     values, places = [], []
     if dim in column:
-        tables.present(column[dim], names[dim])  # errors name rows of this table
+        tables.present(column[dim], names[dim])  # before joining: errors name rows of this table
         values.append(column[dim])
         places.append(items.codes)
-    if all_items is not None:  # ``items`` has the same items in the same order
+    if all_items is not None:  # `_among` has put ``items`` into the order of ``all_items``
         values.append(all_items[dim])
         places.append(tables.encode(all_items["item"], names["item"]).codes)
     together = values[0] if len(values) == 1 else pd.concat(values, ignore_index=True)
@@ -398,7 +404,7 @@ def _groups_of_items(
 
 
 def _per_item(groups: tables.Encoded, items: tables.Encoded, name: str) -> Ints:
-    """Return the cluster (or stratum) of each item, or raise if an item is in two."""
+    """Return the code of each item's group (item), or raise if an item is in two groups."""
     per_item = np.empty(len(items.values), dtype=np.int64)
     per_item[items.codes] = groups.codes
     clash = np.flatnonzero(per_item[items.codes] != groups.codes)

@@ -2,8 +2,8 @@
 
 Models that draw item by item, and metrics of their fits, use one chunk of items at a time.
 `chunked` sorts the rows by item, and stores the numbers of items and rows of each chunk in the
-attributes ``item_chunks`` and ``row_chunks``. Chunks in Dask all have the same length, as Zarr
-requires; `by_item` splits them at the borders of items, which is fast if rows are sorted.
+attributes ``item_chunks`` and ``row_chunks``. The chunks on disk all have the same number of rows,
+because Zarr requires this; `by_item` rearranges them into chunks of whole items.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def chunked(annotations: xr.Dataset, items: int | None = None) -> xr.Dataset:
     annotations : xarray.Dataset
         From `dissensus.annotations` or another reader; in memory or in chunks.
     items : int, optional
-        Number of items in a chunk; by default chunks have about 100,000 rows. Chunks of draws have
-        fewer items: as many as fit into Dask's setting ``array.chunk-size``.
+        Number of items in a chunk; by default chunks have about 100,000 rows. Chunks of draws may
+        have fewer items, so that each fits into Dask's setting ``array.chunk-size``.
 
     Returns
     -------
@@ -94,15 +94,15 @@ def with_fill_values(annotations: xr.Dataset) -> xr.Dataset:
 
 
 def items_at_once(items: int | None, n_items: int, n_rows: int) -> int:
-    """Return the number of items in a chunk."""
+    """Return the number of items in a chunk: ``items``, or as many as have about 100,000 rows."""
     return max(1, _ROWS * n_items // n_rows) if items is None else arguments.whole("items", items)
 
 
 def computed[Lazy](lazy: Lazy, progressbar: bool) -> Lazy:
-    """Compute a lazy collection with Dask's current scheduler."""
+    """Compute a Dask collection; a cluster shows the progress itself, on its dashboard."""
     import dask
 
-    if not progressbar or _on_cluster():  # the dashboard of a cluster shows the progress
+    if not progressbar or _on_cluster():
         return dask.compute(lazy)[0]
     from dask.diagnostics import ProgressBar
 
@@ -111,7 +111,7 @@ def computed[Lazy](lazy: Lazy, progressbar: bool) -> Lazy:
 
 
 def _on_cluster() -> bool:
-    """Return whether Dask has a client of `distributed`."""
+    """Return whether Dask runs on a cluster (has a client of ``distributed``)."""
     if "distributed" not in sys.modules:
         return False
     from distributed import default_client
@@ -124,15 +124,16 @@ def _on_cluster() -> bool:
 
 
 def is_chunked(annotations: Any) -> bool:
-    """Return whether rows of annotations are in Dask chunks."""
+    """Return whether the data are annotations with rows in Dask chunks."""
     return isinstance(annotations, xr.Dataset) and ANNOTATION in annotations.chunksizes
 
 
 def by_item(annotations: xr.Dataset) -> xr.Dataset:
     """Return annotations in chunks of whole items.
 
-    The sizes of chunks in the attributes are used if they fit the data; else new chunks are made.
-    New chunks have about as many items as the longest given chunk, and need all rows in memory.
+    The sizes of chunks in the attributes are used if they add up to the numbers of items and rows.
+    Otherwise new chunks are made, with about as many items as the longest given chunk. To make
+    them, all rows are read into memory.
     """
     n_items, n_rows = (annotations.sizes[dim] for dim in (ITEM, ANNOTATION))
     items, rows = (_noted(annotations, name) for name in (ITEM_CHUNKS, ROW_CHUNKS))
@@ -143,30 +144,33 @@ def by_item(annotations: xr.Dataset) -> xr.Dataset:
 
 
 def _noted(annotations: xr.Dataset, name: str) -> list[int]:
-    """Return the sizes of chunks in an attribute; files return a list of length 1 as a number."""
+    """Return the sizes of chunks that an attribute stores, or [] without it.
+
+    A file stores a list of length 1 as a number.
+    """
     sizes = np.atleast_1d(annotations.attrs.get(name, []))
     return [int(size) for size in sizes] if sizes.dtype.kind in "iu" else []
 
 
 def item_edges(annotations: xr.Dataset) -> list[int]:
-    """Return the first item of each chunk, and the number of all items."""
+    """Return the number of the first item of each chunk, then the number of all items."""
     return [0, *np.cumsum(_noted(annotations, ITEM_CHUNKS)).tolist()]
 
 
 class Frame(NamedTuple):
-    """The common part of all chunks: everything except rows and items."""
+    """What all chunks of annotations share: everything except rows and items."""
 
     names: dict[str, Names]
-    """Annotators, labels, pools, strata."""
+    """Names of annotators, labels, pools and strata, by dimension."""
     columns: tuple[str, ...]
     """Names of the variables along rows."""
     attrs: dict[str, Any]
     stratum: Array | None
-    """(item): place of the stratum of each item, of all chunks; None without strata."""
+    """(item): code of each item's stratum, for the items of all chunks; None without strata."""
 
     @classmethod
     def of(cls, annotations: xr.Dataset) -> Frame:
-        """Return the common part of annotations."""
+        """Return what all chunks of the annotations share."""
         columns = tuple(
             str(name) for name, v in annotations.data_vars.items() if v.dims == (ANNOTATION,)
         )
@@ -183,10 +187,10 @@ class Frame(NamedTuple):
     def part(
         self, rows: Sequence[Array], items: Names, chunk: tuple[int, int], low: int
     ) -> xr.Dataset:
-        """Return the annotations of ``items``, whose first item has the number ``low``.
+        """Return the annotations of ``items``; the first of them has the number ``low``.
 
-        ``rows`` are the columns of the chunk; ``chunk`` is its first item and the first item after
-        it.
+        ``rows`` are the columns of the chunk. ``chunk`` has the number of its first item, and of
+        the first item after it.
         """
         values = dict(zip(self.columns, rows, strict=True))
         code = values["item_code"].astype(np.int64)
@@ -208,24 +212,24 @@ class Frame(NamedTuple):
 
 
 class Rows:
-    """The rows of a chunk. Each task that needs the rows reads them again.
+    """The rows of a chunk. Each Dask task that needs the rows reads them again.
 
-    If reading were a separate task, Dask would draw all blocks of the chunk before it scores the
-    first block. Reading takes little time compared with drawing.
+    If reading were a separate task, Dask would draw all blocks of the chunk before it computes
+    metrics of the first block. Reading takes little time compared with drawing.
     """
 
     def __init__(self, columns: Sequence[Any]) -> None:
         self.columns = pruned(*columns)
 
     def read(self) -> tuple[Array, ...]:
-        """Return the rows, column by column."""
+        """Return the columns of the rows."""
         import dask
 
         return tuple(dask.compute(*self.columns, scheduler="synchronous"))
 
 
 class Chunk(NamedTuple):
-    """The annotations of some items, which are not read yet."""
+    """The annotations of the items of one chunk, not yet in memory."""
 
     frame: Frame
     rows: Rows
@@ -239,7 +243,7 @@ class Chunk(NamedTuple):
         return self.frame.part(self.rows.read(), self.items, ends, self.first)
 
     def check(self) -> None:
-        """Raise unless the annotations follow the schema."""
+        """Raise unless the annotations of the chunk follow the schema."""
         place = f"of the chunk (sorted by item) that begins with item {brief(self.items[0].item())}"
         with relocated(lambda row: f"row {row} {place}"):
             checked_annotations(self.read())
@@ -257,7 +261,7 @@ def chunks_of(annotations: xr.Dataset) -> list[Chunk]:
 
 
 def pruned[Lazy](*lazy: Lazy) -> tuple[Lazy, ...]:
-    """Return collections without the tasks that they do not need."""
+    """Return Dask collections whose graphs have only the tasks that they need."""
     import dask
 
     optimized: tuple[Lazy, ...] = dask.optimize(*lazy)
@@ -265,7 +269,7 @@ def pruned[Lazy](*lazy: Lazy) -> tuple[Lazy, ...]:
 
 
 def new_store(store: Any) -> Path:
-    """Return the path of a store that does not exist yet, or raise if it exists."""
+    """Return the path of a new store, or raise if a file or folder has this path."""
     try:
         place = Path(store)
         taken = place.exists() or place.is_symlink()
@@ -298,5 +302,5 @@ def _write(annotations: xr.Dataset, place: Path) -> None:
 
 
 def opened(store: Path) -> xr.Dataset:
-    """Open a store; its chunks are lazy."""
+    """Open a Zarr store of annotations; the rows are read later, chunk by chunk."""
     return xr.open_zarr(store, consolidated=False, zarr_format=3)

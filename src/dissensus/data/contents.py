@@ -1,4 +1,4 @@
-"""Counts that describe annotations and predictions."""
+"""Counts that describe annotations and predictions, and warnings of probable mistakes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _QUARTILES = {"min": 0.0, "lower_quartile": 0.25, "median": 0.5, "upper_quartile
 
 
 def annotation_contents(annotations: xr.Dataset) -> dict[str, Any]:
-    """Return counts of annotations, and the counts of labels or quartiles of numbers.
+    """Return counts that describe annotations, by name, such as ``items`` and ``labels``.
+
+    Annotations that are numbers are described by their quartiles.
 
     >>> import dissensus as dx
     >>> ann = dx.annotations({"item": [1, 1], "annotator": list("ab"), "label": ["x", "y"]})
@@ -33,7 +35,7 @@ def annotation_contents(annotations: xr.Dataset) -> dict[str, Any]:
     >>> found["annotators_per_item"], found["labels"]
     ({'min': 2, 'median': 2.0, 'max': 2}, {'x': 1, 'y': 1})
     """
-    # An annotator with several rows of an item, such as a ranking, counts once.
+    # An annotator counts once for an item, also with several rows, such as a ranking.
     per_item = voices_per(annotations, ITEM)
     out: dict[str, Any] = {
         "kind": annotations.attrs["kind"],
@@ -74,7 +76,7 @@ def answers_with(annotations: xr.Dataset) -> dict[Any, int]:
 
 
 def vote_contents(votes: xr.Dataset) -> dict[str, Any]:
-    """Return counts of votes on pairs, and the groups of systems that votes connect.
+    """Return counts that describe votes on pairs, and the groups of systems that votes connect.
 
     >>> from dissensus.data.pairs import pairs
     >>> votes = pairs({"left": list("aa"), "right": list("bb"), "winner": list("ab")})
@@ -103,9 +105,9 @@ def vote_contents(votes: xr.Dataset) -> dict[str, Any]:
 
 
 def prediction_contents(annotations: xr.Dataset, predictions: xr.Dataset) -> dict[str, Any]:
-    """Return counts of predictions, and of items and labels that are not in the annotations."""
+    """Return counts that describe predictions, and the items and labels without annotations."""
     annotated, predicted = (data[ITEM].to_numpy() for data in (annotations, predictions))
-    # Predicted whole numbers are read as labels. If the annotations are scores, they are scores.
+    # Predicted whole numbers are read as labels; with continuous annotations, they are scores.
     numeric = annotations.attrs["kind"] == "continuous" and has_numbers(predictions)
     out: dict[str, Any] = {
         "kind": "continuous" if numeric else predictions.attrs["kind"],
@@ -131,9 +133,9 @@ _SHOWN: Final = 6
 
 
 def label_warnings(annotations: xr.Dataset) -> list[str]:
-    """Describe probable mistakes in labels, with remedies.
+    """Return warnings of probable mistakes in labels, with remedies.
 
-    Such labels change all results silently, because each counts as a separate label.
+    A misspelt label counts as a separate label, which changes all results silently.
 
     Examples
     --------
@@ -145,7 +147,7 @@ def label_warnings(annotations: xr.Dataset) -> list[str]:
     Labels that join others (rows): 'yes;no' (1). Each counts as a label of its own. ...
     Labels that differ only in capitals or blanks (rows): 'Yes' (1), 'yes' (1). They count as ...
     """
-    if "member" in annotations:  # sets join labels
+    if "member" in annotations:  # answers that are sets contain several labels
         return _empty_words(annotations) + _single_labels(annotations)
     if annotations.attrs["kind"] != "ranking" and (far := _far_number(annotations)):
         return [far]
@@ -179,9 +181,9 @@ def label_warnings(annotations: xr.Dataset) -> list[str]:
 
 
 def name_warnings(data: xr.Dataset, predictions: xr.Dataset | None = None) -> list[str]:
-    """Describe names of items, annotators and systems that look like two spellings of one name.
+    """Return warnings of items, annotators or systems that seem to have two spellings.
 
-    ``data`` are annotations, or votes on pairs, in which systems have names too.
+    ``data`` are annotations, or votes on pairs, which also name systems.
 
     Examples
     --------
@@ -210,11 +212,14 @@ def name_warnings(data: xr.Dataset, predictions: xr.Dataset | None = None) -> li
 _MISSING: Final = re.compile(r"-?(9+|8+|7+|9+8|9+7)\Z")
 """Numbers that stand for a missing answer in many files: 99, -9, 888, 998."""
 _APART: Final = 2
-"""Minimum distance of such numbers from the others, as a multiple of the others' range."""
+"""Minimum distance of codes for missing answers from all other numbers, as a multiple of the range
+of the other numbers."""
 
 
 def _far_number(annotations: xr.Dataset) -> str:
-    """Describe numbers far from all others that may stand for missing answers, or return "".
+    """Return a warning of numbers that may stand for missing answers, or "".
+
+    They look like codes, such as 99, and are far from all other numbers.
 
     >>> import dissensus as dx
     >>> _far_number(dx.annotations({"item": [1, 1, 2, 2], "annotator": list("abab"),
@@ -259,7 +264,7 @@ _MANY: Final = 20
 
 
 def _slips(rows: Mapping[str, int]) -> list[str]:
-    """Return labels that were given once and resemble a frequent label, with that label.
+    """Return labels that were given once and resemble a frequent label, each with this label.
 
     >>> _slips({"magenta": 40, "ochre": 38, "maenta": 1, "ocher": 1, "mgaenta": 1, "item2": 1})
     ["'maenta' (like 'magenta')", "'mgaenta' (like 'magenta')"]
@@ -276,10 +281,11 @@ def _slips(rows: Mapping[str, int]) -> list[str]:
 
 
 def _is_slip(name: str, like: str) -> bool:
-    """Return whether a small letter is missing or added, or two neighbours are exchanged.
+    """Return whether ``name`` may be a misspelling of the label ``like``.
 
-    The first and the last letter must be equal, because a change there often makes another word:
-    cat and cats, typical and atypical, stage II and stage III.
+    One small letter is missing or added, or two neighbouring small letters are exchanged. The first
+    and the last letter must be equal, because a change there often makes another word: cat and
+    cats, typical and atypical, stage II and stage III.
     """
     if name[0] != like[0] or name[-1] != like[-1]:
         return False
@@ -296,9 +302,9 @@ def _is_slip(name: str, like: str) -> bool:
 
 
 def probability_warning(predictions: xr.Dataset) -> str:
-    """Return a warning if at least half of the rows of scores are probabilities, but not all.
+    """Return a warning if some predictions have scores that are not probabilities, or "".
 
-    Otherwise return "".
+    There is a warning only if at least half of all predictions have probabilities.
 
     Examples
     --------
@@ -331,7 +337,7 @@ _ALMOST_ALL: Final = 0.95
 
 
 def _single_labels(annotations: xr.Dataset) -> list[str]:
-    """Return a warning if nearly all answers have exactly one label."""
+    """Return [a warning] if at least 95 % of the answers have exactly one label, else []."""
     answer, n_labels = annotations["label_code"].to_numpy(), annotations["member"].shape[1]
     single = annotations["member"].to_numpy().sum(axis=1) == 1
     share = float(single[answer].mean()) if len(answer) else 0.0
@@ -345,11 +351,14 @@ def _single_labels(annotations: xr.Dataset) -> list[str]:
 
 
 _FEW: Final = 20
-"""Fewer answers than this may have one label each by chance."""
+"""With fewer answers there is no warning: they may have one label each by chance."""
 
 
 def _empty_words(annotations: xr.Dataset) -> list[str]:
-    """Return warnings of labels of sets, such as 'none', that are never given with others."""
+    """Return warnings of labels that seem to mean an empty set, such as 'none'.
+
+    Such a label is never given together with other labels.
+    """
     member = annotations["member"].to_numpy()
     several = member[member.sum(axis=1) > 1].any(axis=0)
     names = annotations[ELEMENT].to_numpy()[~several].tolist()
@@ -365,7 +374,7 @@ _NOTHING: Final = frozenset({"none", "nothing", "null", "n/a", "empty", "no labe
 
 
 def _named(names: list[str], rows: Mapping[str, int]) -> str:
-    """Name the rarest labels, each with its number of rows."""
+    """Return the rarest of these labels as text, each with its number of rows."""
     fewest = sorted(names, key=rows.__getitem__)
     text = ", ".join(f"{shown([name])} ({rows[name]:,})" for name in fewest[:_SHOWN])
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
@@ -373,7 +382,7 @@ def _named(names: list[str], rows: Mapping[str, int]) -> str:
 
 
 def _joins_others(name: str, names: Collection[str]) -> bool:
-    """Return whether the parts of a label are labels themselves."""
+    """Return whether all parts of a label, split at ";", "|" or ",", are labels themselves."""
     known = {folded(other) for other in names}
     parts = (name.split(mark) for mark in _SEPARATORS if mark in name)
     return any(all(folded(part) in known for part in pieces) for pieces in parts)
@@ -390,7 +399,7 @@ def respelled(names: Iterable[Any]) -> list[Any]:
 def annotation_warnings(
     annotations: xr.Dataset, predictions: xr.Dataset | None = None
 ) -> list[str]:
-    """Describe probable mistakes in annotations, with remedies."""
+    """Return warnings of probable mistakes in annotations, with remedies."""
     out = label_warnings(annotations) + name_warnings(annotations, predictions)
     kind, source = (annotations.attrs[name] for name in ("kind", "kind_source"))
     if "label_code" in annotations:
@@ -418,7 +427,7 @@ def annotation_warnings(
 def left_out(
     annotations: xr.Dataset, predictions: xr.Dataset, sources: Sources = SOURCES
 ) -> list[str]:
-    """Describe the items that ``on_missing="drop"`` leaves out."""
+    """Return sentences about the items that ``on_missing="drop"`` leaves out."""
     items, predicted = (data[ITEM].to_numpy() for data in (annotations, predictions))
     alone = items_on_one_side(items, predicted)
     out = []
@@ -436,7 +445,7 @@ def _without(names: Array, others: Array) -> list[Any]:
 
 
 def _outside(annotations: xr.Dataset, predictions: xr.Dataset, code: Ints) -> dict[Any, int]:
-    """Count the predictions of each label outside the label space."""
+    """Return the predicted labels outside the label space, each with its number of predictions."""
     if LABEL not in annotations.coords:
         return {}
     known = _label_space(annotations)
@@ -447,7 +456,7 @@ def _outside(annotations: xr.Dataset, predictions: xr.Dataset, code: Ints) -> di
 
 
 def _label_space(annotations: xr.Dataset) -> Array:
-    """Return the labels that annotators could give; none if they gave numbers."""
+    """Return the labels that annotators could give; an empty array for continuous annotations."""
     dim = ELEMENT if ELEMENT in annotations.coords else LABEL
     return annotations[dim].to_numpy() if dim in annotations.coords else np.empty(0, dtype=object)
 
@@ -463,7 +472,7 @@ def _spread(counts: Ints) -> dict[str, float]:
 
 
 def _tied(annotations: xr.Dataset) -> int:
-    """Count rankings in which two labels share a rank."""
+    """Return the number of rankings in which two labels share a rank."""
     ranking, rank = ranking_code(annotations), annotations["rank"].to_numpy()
     block, size = np.unique(ranking * (rank.max() + 1) + rank, return_counts=True)
     return len(np.unique(block[size > 1] // (rank.max() + 1)))

@@ -15,7 +15,7 @@ from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, shown
 
 _OPTIONAL = ("rank", "confidence", "trial")
-"""Further variables of an annotation."""
+"""Optional variables along annotations, which become columns."""
 
 
 def to_dataframe(data: Any) -> pd.DataFrame:
@@ -31,12 +31,12 @@ def to_dataframe(data: Any) -> pd.DataFrame:
     pandas.DataFrame
         For annotations, one row per annotation, with names in place of codes. For predictions, one
         row per item, system and listed label, with the rank; for sets, one row per item and system,
-        with the set as text. Columns are those that
-        `dissensus.annotations` and `dissensus.predictions` read. Ordered labels are an ordered
-        categorical, which keeps their order. The table does not contain the kind of other labels,
-        or unused labels: pass ``kind=`` and ``labels=`` again when you read it. For sets pass the
-        attributes ``separator`` and ``none`` too. For votes, one row per vote. For draws, one row
-        per chain, draw and further coordinate (such as item), and one column per variable.
+        with the set as text. `dissensus.annotations` and `dissensus.predictions` read these
+        columns. Ordinal labels are an ordered categorical, which keeps their order. The table does
+        not contain the kind of other labels, or unused labels: pass ``kind=`` and ``labels=`` again
+        when you read it. For sets pass the attributes ``separator`` and ``none`` too. For votes,
+        one row per vote. For draws, one row per chain, draw and further coordinate (such as item),
+        and one column per variable.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def to_dataframe(data: Any) -> pd.DataFrame:
 
 
 def _of_annotations(data: xr.Dataset) -> pd.DataFrame:
-    """Replace codes by names; clusters and strata of items are repeated in each row."""
+    """Return a table of annotations with names for codes; rows repeat their item's groups."""
     data = data.compute()
     item = data[f"{ITEM}_code"].to_numpy()
     out: dict[str, Any] = {}
@@ -87,7 +87,7 @@ def _of_annotations(data: xr.Dataset) -> pd.DataFrame:
 
 
 def _of_votes(data: xr.Dataset) -> pd.DataFrame:
-    """Write the two systems, the winner, and the voter and prompt where they are known."""
+    """Return a table of votes: the systems, the winner and, if known, the voter and the prompt."""
     systems = data[SYSTEM].to_numpy()
     out = {side: systems[data[f"{side}_code"].to_numpy()] for side in ("left", "right")}
     out["winner"] = np.array(OUTCOMES)[data["outcome"].to_numpy()]
@@ -98,7 +98,7 @@ def _of_votes(data: xr.Dataset) -> pd.DataFrame:
 
 
 def _of_predictions(data: xr.Dataset) -> pd.DataFrame:
-    """List the labels of each item and system, in order."""
+    """Return a table of predictions: the labels of each item and system, in list order."""
     data = data.compute()
     items, systems = (data[dim].to_numpy() for dim in (ITEM, SYSTEM))
     if "value" in data:
@@ -115,12 +115,12 @@ def _of_predictions(data: xr.Dataset) -> pd.DataFrame:
     at = (item, system, place)
     out = {ITEM: items[item], SYSTEM: systems[system], LABEL: data[LABEL].to_numpy()[code[at]]}
     if data.attrs["kind"] == "ranking":
-        out["rank"] = block[at]  # blocks are numbered as ranks are: 1, 2, 2, 3
+        out["rank"] = block[at]  # blocks and ranks have the same numbers: 1, 2, 2, 3
     return pd.DataFrame(out)
 
 
 def _of_sets(data: xr.Dataset, code: Any) -> pd.DataFrame:
-    """Write each set as text."""
+    """Return a table of predicted sets, with a row for each item and system."""
     row, system = np.indices(code.shape[:2]).reshape(2, -1)
     elements, flat = data[LABEL].to_numpy(), code.reshape(len(row), -1)
     member = np.zeros((len(row), len(elements)), dtype=bool)
@@ -132,7 +132,7 @@ def _of_sets(data: xr.Dataset, code: Any) -> pd.DataFrame:
 
 
 def _of_draws(data: xr.DataArray | xr.Dataset) -> pd.DataFrame:
-    """Write a row for each chain, draw and further coordinate."""
+    """Return a table of draws, with a row for each chain, draw and further coordinate."""
     if isinstance(data, xr.DataArray):
         data = data.to_dataset(name=data.name or "value")
     drawn = data[

@@ -1,4 +1,4 @@
-"""Select named columns of any table, each as a pandas Series."""
+"""Selection of columns from any kind of table; each column becomes a pandas Series."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dissensus.errors import AnnotationError, brief, folded, resembling, shown
 
 
 def is_table(value: Any) -> bool:
-    """Return whether a value is a table, and not a sequence of names."""
+    """Return whether a value is a table (of any library), not a sequence of names."""
     if isinstance(value, Mapping) or is_rows(value):
         return True
     if type(value).__module__.partition(".")[0] == "datasets":
@@ -26,13 +26,13 @@ def is_table(value: Any) -> bool:
 
 
 def is_rows(frame: Any) -> bool:
-    """Return whether a value is a list of rows, each a mapping from column to cell."""
+    """Return whether a value is a list of rows: at least one is a mapping from column to cell."""
     rows = isinstance(frame, Sequence) and not isinstance(frame, str | bytes)
     return rows and len(frame) > 0 and any(isinstance(row, Mapping) for row in frame)
 
 
 def _of_rows(rows: Sequence[Any], error: type[AnnotationError]) -> dict[str, list[Any]]:
-    """Return the columns of rows; cells that a row does not have are missing."""
+    """Return the columns of a list of rows; a cell that a row lacks is None."""
     odd = next((n for n, row in enumerate(rows) if not isinstance(row, Mapping)), None)
     if odd is not None:
         expected = "a mapping from column to cell, as other rows"
@@ -42,7 +42,7 @@ def _of_rows(rows: Sequence[Any], error: type[AnnotationError]) -> dict[str, lis
 
 
 def of_hub(data: Any, error: type[AnnotationError]) -> dict[str, pd.Series[Any]]:
-    """Return the columns of a `Dataset` of Hugging Face, with the names of classes."""
+    """Return the columns of a `Dataset` of Hugging Face; classes are read by name."""
     if isinstance(data, Mapping):
         raise error(
             "the table", expected="one data set", found=f"the splits {shown(list(data))}",
@@ -60,7 +60,10 @@ def of_hub(data: Any, error: type[AnnotationError]) -> dict[str, pd.Series[Any]]
 
 
 def _named(codes: pd.Series[Any], names: Sequence[str] | None) -> pd.Series[Any]:
-    """Return the names of classes, in order; codes below 0 are missing values."""
+    """Return a column of class codes as a categorical of ``names``; codes below 0 are missing.
+
+    Without names, return the column unchanged.
+    """
     if names is None:
         return codes
     known = codes.fillna(-1).astype("int64").clip(-1).to_numpy()
@@ -77,8 +80,9 @@ def columns(
 ) -> dict[str, pd.Series[Any]]:
     """Return the wanted columns of a table by role, with a new index 0, 1, 2, ....
 
-    Roles with the name None are left out, or are an error if they are ``needed``. ``source`` is the
-    argument of the table, for messages; ``hint`` is advice about tables of another form.
+    ``wanted`` maps roles to names of columns. A role with the name None is left out, or is an error
+    if it is ``needed``. ``source`` is the name of the table in messages; ``hint`` is advice about
+    tables of another form.
     """
     names = {role: str(name) for role, name in wanted.items() if name is not None}
     for role in needed:
@@ -106,9 +110,9 @@ _SYNONYMS: Final = {
     "score": "score probability prob confidence",
     "confidence": "confidence certainty",
 }
-"""Usual names of columns, by role."""
+"""Usual names of columns, as `_stem` returns them, by role."""
 _HAVE_FORMS: Final = frozenset({"annotator", "system", "label", "left"})
-"""Roles without a column in tables of another form, such as a column for each annotator."""
+"""Roles that have no column in tables of another form, such as one column for each annotator."""
 
 
 def require_columns(
@@ -164,14 +168,14 @@ def require_columns(
 
 
 def _likely(role: str, name: str, columns: Sequence[str]) -> str:
-    """Return the column that resembles a name, or the only one with a usual name of the role."""
+    """Return the column name that resembles ``name``, or the only usual one for the role, or ""."""
     words = _SYNONYMS.get(role, role).split()
     usual = [column for column in columns if _stem(column) in words]
     return resembling(name, columns) or (usual[0] if len(usual) == 1 else "")
 
 
 def _stem(column: str) -> str:
-    """Return a name in small letters and digits only, without "id" or "name" at the end.
+    """Return a name in small letters and digits only, without a final "id" or "name".
 
     >>> _stem("Worker ID"), _stem("image_name"), _stem("id")
     ('worker', 'image', 'id')
@@ -184,7 +188,7 @@ def opened(
     frame: Any, error: type[AnnotationError] = AnnotationError
 ) -> Mapping[str, pd.Series[Any]]:
     """Return any table as a mapping from column name to pandas Series."""
-    if type(frame).__module__.partition(".")[0] == "datasets":  # without importing it
+    if type(frame).__module__.partition(".")[0] == "datasets":  # by name, to avoid an import
         return of_hub(frame, error)
     if is_rows(frame):
         frame = _of_rows(frame, error)
@@ -207,7 +211,7 @@ def _from_mapping(
 def require_distinct(
     names: Sequence[str], error: type[AnnotationError], source: str = "the table", where: str = ""
 ) -> None:
-    """Raise if two columns share a name."""
+    """Raise if two columns have the same name; ``source`` and ``where`` are for the message."""
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
         raise error(
@@ -222,7 +226,7 @@ def require_distinct(
 def _column(name: str, values: Any, error: type[AnnotationError]) -> pd.Series[Any]:
     """Return a column of a mapping as a Series.
 
-    Lists become arrays of objects: NumPy would convert the 1 in ``[1, "a"]`` to text.
+    A list becomes a Series of objects, because NumPy would convert the 1 in ``[1, "a"]`` to text.
     """
     if isinstance(values, xr.DataArray):
         values = values.to_numpy()
@@ -232,7 +236,7 @@ def _column(name: str, values: Any, error: type[AnnotationError]) -> pd.Series[A
         if values.ndim != 1:
             shape = f"the shape {values.shape}"
             raise error(f"column {name!r}", expected="one dimension", found=shape)
-        if isinstance(values, np.ma.MaskedArray):  # conversion to an array would lose the mask
+        if isinstance(values, np.ma.MaskedArray):  # pd.Series would convert integers to floats
             return _objects(values.tolist())
         return pd.Series(values)
     series = nw.from_native(values, series_only=True, pass_through=True)
@@ -268,7 +272,7 @@ def _from_frame(frame: Any, error: type[AnnotationError]) -> Mapping[str, pd.Ser
 
 
 class _Columns(Mapping[str, "pd.Series[Any]"]):
-    """The columns of a narwhals frame, which are converted when they are read."""
+    """The columns of a narwhals frame by name; each is converted only when it is needed."""
 
     def __init__(self, frame: nw.DataFrame[Any]) -> None:
         self._frame = frame
@@ -285,7 +289,7 @@ class _Columns(Mapping[str, "pd.Series[Any]"]):
 
 
 def _series(series: nw.Series[Any]) -> pd.Series[Any]:
-    """Convert a column of any library so that the same content gives the same Series."""
+    """Convert a column of any library to a Series; equal contents give equal Series."""
     native = series.to_native()
     if isinstance(native, pd.Series):
         return native.reset_index(drop=True)
@@ -294,7 +298,7 @@ def _series(series: nw.Series[Any]) -> pd.Series[Any]:
         order = list(kind.categories)
         return pd.Series(pd.Categorical(series.to_list(), categories=order, ordered=True))
     if isinstance(kind, nw.Categorical) and nw.is_ordered_categorical(series):
-        return pd.Series(native.to_pandas())  # a dictionary of pyarrow
+        return pd.Series(native.to_pandas())  # pyarrow's dictionary type
     if isinstance(kind, nw.Categorical):
         return _objects(series.to_list())
     if kind == nw.String:
@@ -302,7 +306,8 @@ def _series(series: nw.Series[Any]) -> pd.Series[Any]:
     zoned = isinstance(kind, nw.Datetime) and kind.time_zone is not None
     wide = kind in {nw.Int128, nw.UInt128}
     if zoned or wide or series.null_count():
-        # If values are missing, pandas converts integers to floats, which lose digits. narwhals
-        # drops the time zone of a pyarrow column. Arrow has no integers of 128 bits.
+        # A Series of objects is needed in three cases. If values are missing, pandas converts
+        # integers to floats, which lose digits. narwhals drops the time zone of a pyarrow column.
+        # Arrow has no integers of 128 bits.
         return _objects(series.to_list())
     return pd.Series(series.to_pandas()).reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""Hashes of data, which do not change when data are stored."""
+"""Hashes of data. A hash stays the same if the data are written to a file and read again."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import xarray as xr
 
 
 def data_hash(data: xr.Dataset) -> str:
-    """Return a hash of a Dataset's names and values, which does not change in storage.
+    """Return a hash of a Dataset's names, values and kind.
 
-    Storage in a file may change the width of numbers and text and the order of variables, which the
-    hash ignores.
+    The hash does not depend on the width of numbers and text, or on the order of variables, because
+    a file may change these.
     """
     attributes = [str(data.attrs.get(name, "")) for name in ("kind", "kind_source")]
     digest = hashlib.sha256(repr(attributes).encode())
@@ -27,7 +27,7 @@ def data_hash(data: xr.Dataset) -> str:
 
 
 def in_bytes(values: Any) -> bytes:
-    """Return an array's values as bytes, in the same width for every dtype of a kind.
+    """Return an array's values as bytes, in one width for each kind of dtype.
 
     >>> import numpy as np
     >>> in_bytes(np.array([1], "int8")) == in_bytes(np.array([1], "int64"))
@@ -40,15 +40,15 @@ def in_bytes(values: Any) -> bytes:
         return (values.astype("<f8") + 0.0).tobytes()  # so that -0.0 equals 0.0
     if kind in "mM":
         return values.astype(f"<{kind}8[ns]").tobytes()
-    # Start with the length: otherwise ("ab", "c") and ("a", "bc") would be equal.
+    # Each text follows its length: otherwise ("ab", "c") and ("a", "bc") would give equal bytes.
     texts = (str(cell).encode("utf-8", "surrogatepass") for cell in values.ravel())
     return b"".join(len(text).to_bytes(8, "little") + text for text in texts)
 
 
 def contents_hash(value: Any) -> str:
-    """Return a hash of all arrays, numbers and texts in a value.
+    """Return a hash of all arrays, numbers and texts in a nested value.
 
-    Datasets are left out; use `data_hash` for these.
+    Datasets inside the value are ignored; `data_hash` hashes a Dataset.
 
     >>> first, second = {"x": np.arange(3), "y": [1, None]}, {"x": np.arange(3), "y": [2, None]}
     >>> contents_hash(first) == contents_hash(dict(first))
@@ -67,7 +67,7 @@ def contents_hash(value: Any) -> str:
 
 
 def pieces(value: Any) -> Iterator[Any]:
-    """Yield the parts of a value: arrays, numbers and texts.
+    """Yield the arrays, numbers and texts in a nested value, in order.
 
     >>> list(pieces({"x": [1, (None, "a")]}))
     ['x', 1, None, 'a']

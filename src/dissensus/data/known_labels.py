@@ -19,10 +19,10 @@ _COLUMNS = (ITEM, LABEL)
 
 
 def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
-    """Return the code of each item's true label, -1 if it is not known.
+    """Return the code of each item's true label (item); -1 if the label is not known.
 
     ``truth`` maps items to labels: a mapping, Series, DataArray (item), or a table with the columns
-    ``item`` and ``label``. Items without a label are unknown.
+    ``item`` and ``label``. The label of an item that is absent, or has no label, is not known.
     """
     items, labels = annotations[ITEM].to_numpy(), annotations[LABEL].to_numpy()
     out = np.full(len(items), UNKNOWN, dtype=np.int64)
@@ -54,10 +54,10 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
 
 
 def require_informed(posterior: xr.Dataset, place: Ints, argument: str = "truth") -> None:
-    """Raise if the truth of an item at these places depends on the prevalence only.
+    """Raise if the truth of one of the items at ``place`` depends on the prevalence only.
 
-    In a fit with correlated errors, predictions are not evidence of the truth. The posterior of the
-    truth of an item without labels is then the prevalence, in each draw.
+    In a fit with correlated errors, predictions are not evidence of the truth. For an item without
+    labels, the probabilities of the true label are then the prevalence, in each draw.
     """
     if "error_correlation" not in posterior or "prevalence" not in posterior:
         return
@@ -79,7 +79,7 @@ def require_informed(posterior: xr.Dataset, place: Ints, argument: str = "truth"
 
 def recorded(truth: Any) -> Any:
     """Return true labels as a dict that can be stored; return anything else unchanged."""
-    if isinstance(truth, xr.Dataset):  # known sets
+    if isinstance(truth, xr.Dataset):  # true sets of labels
         return truth
     try:
         names, labels = named(truth)
@@ -90,10 +90,10 @@ def recorded(truth: Any) -> Any:
 
 
 def codes_of_all(truth: Any, items: Names, labels: Names, *, closed: bool) -> Ints:
-    """Return the code of each item's true label; every item must have one.
+    """Return the code of each item's true label (item), or raise if an item has none.
 
-    ``truth`` is by place or by name, see `weights.by_item`. Labels outside the label space are an
-    error if ``closed``; otherwise their code is -1.
+    ``truth`` gives labels by place or by name, see `weights.by_item`. A label outside the label
+    space ``labels`` is an error if ``closed``; otherwise its code is -1.
     """
     if isinstance(truth, str | bytes | set | frozenset | xr.Dataset | xr.DataTree):
         raise ArgumentError("truth", expected="a label for each item", found=brief(truth))
@@ -116,18 +116,18 @@ def codes_of_all(truth: Any, items: Names, labels: Names, *, closed: bool) -> In
 
 
 def _codes(true_labels: Names, labels: Names) -> Ints:
-    """Return the codes of labels, -1 outside the label space; true and false are 1 and 0."""
+    """Return the codes of labels, -1 outside the label space; True and False match 1 and 0."""
     try:
         values = np.array(true_labels.tolist())
         values = values.astype(np.int64) if values.dtype.kind == "b" else values
         return tables.match(values, labels)
-    except (TypeError, ValueError) as problem:  # such as lists
+    except (TypeError, ValueError) as problem:  # for example, a label is a list
         expected = "a label for each item"
         raise ArgumentError("truth", expected=expected, found=str(problem)) from problem
 
 
 def named(truth: Any) -> tuple[Names, Names]:
-    """Return the names of items, and their labels."""
+    """Return the names of the items in ``truth``, and the labels of these items."""
     if isinstance(truth, xr.DataArray) and truth.dims == (ITEM,) and ITEM in truth.coords:
         return truth[ITEM].to_numpy(), truth.to_numpy()
     if isinstance(truth, pd.Series) and truth.index.nlevels == 1:

@@ -1,4 +1,4 @@
-"""Read annotations from nested rankings or from a matrix of items by annotators."""
+"""Read annotations from nested lists of rankings, or from a matrix of items by annotators."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def from_rankings(rankings: Mapping[Any, Any], labels: Sequence[Any] | None = No
 
 
 def _named(item: Any, rankings: Any) -> Iterable[tuple[Any, Any]]:
-    """Pair each ranking of an item with its annotator."""
+    """Return pairs of annotator and ranking for one item; unnamed annotators get a number."""
     if isinstance(rankings, Mapping):
         return rankings.items()
     if isinstance(rankings, str | Set) or not isinstance(rankings, Iterable):
@@ -83,7 +83,7 @@ def _named(item: Any, rankings: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def _blocks(item: Any, annotator: Any, blocks: Any) -> Iterator[tuple[Any, int]]:
-    """Yield the labels of one ranking with their ranks."""
+    """Yield a pair (label, rank) for each label of one ranking."""
     place = f"item {item!r}, annotator {annotator!r}"
     if isinstance(blocks, str | Mapping | Set) or not isinstance(blocks, Iterable):
         raise AnnotationError(
@@ -107,7 +107,7 @@ def _blocks(item: Any, annotator: Any, blocks: Any) -> Iterator[tuple[Any, int]]
                 expected="each label once in a ranking",
                 found=f"{block!r} after {seen[: -len(named)]!r}",
             )
-        if isinstance(block, Set):  # sets have no order: sort, so that rows are reproducible
+        if isinstance(block, Set):  # sets have no order; sorted rows are reproducible
             named.sort(key=repr)
         yield from ((label, rank) for label in named)
 
@@ -115,12 +115,15 @@ def _blocks(item: Any, annotator: Any, blocks: Any) -> Iterator[tuple[Any, int]]
 def _repeated(labels: Sequence[Any]) -> bool:
     try:
         return len(set(labels)) < len(labels)
-    except TypeError:  # not hashable: the reader of labels raises
+    except TypeError:  # labels that are not hashable: `annotations` raises later
         return False
 
 
 def with_silent(ann: xr.Dataset, items: Sequence[Any], annotators: Sequence[Any]) -> xr.Dataset:
-    """Add the items and annotators without any label."""
+    """Return annotations with further items and annotators, which have no labels.
+
+    ``items`` and ``annotators`` are all names, in the order of the result.
+    """
     for dim, names in ((ITEM, items), (ANNOTATOR, annotators)):
         everyone = tables.encode(pd.Series(list(names), dtype=object), dim).values
         place = tables.match(ann[dim].to_numpy(), everyone)
@@ -138,8 +141,8 @@ def from_matrix(
     Parameters
     ----------
     matrix : two-dimensional array or dataframe
-        Missing labels are NaN, None or NA. The items are named by the index of a pandas frame, and
-        the annotators by the columns of a dataframe; without names they are numbered from 0.
+        Missing labels are NaN, None or NA. The index of a pandas frame has the names of the items,
+        and the columns of a dataframe are the annotators; without names they are numbered from 0.
     kind, labels
         As in `annotations`.
 
@@ -180,9 +183,9 @@ def _as_pandas(matrix: Any) -> pd.DataFrame:
     elif isinstance(matrix, np.ndarray | xr.DataArray):
         frame = _from_array(matrix)
     elif isinstance(matrix, Sequence):
-        # As objects, so that NumPy does not convert the 1 in [[1, "a"]] to text.
+        # dtype=object: otherwise NumPy would convert the 1 in [[1, "a"]] to text.
         frame = _from_array(np.array(matrix, dtype=object))
-    elif isinstance(matrix, xr.Dataset):  # a Dataset is a mapping too, but of variables
+    elif isinstance(matrix, xr.Dataset):  # a mapping of variables, not of columns
         expected = "a two-dimensional array or dataframe"
         raise AnnotationError("matrix", expected=expected, found="an xarray.Dataset")
     else:
@@ -214,7 +217,7 @@ def _blank(frame: pd.DataFrame) -> Flags:
 def cells_of(
     frame: pd.DataFrame, row: npt.NDArray[np.intp], column: npt.NDArray[np.intp]
 ) -> pd.Series[Any]:
-    """Select cells of a frame without changing their type."""
+    """Return the cells of a frame at these rows and columns, without changing their type."""
     kinds = set(frame.dtypes)
     kind = next(iter(kinds))
     if len(kinds) == 1 and isinstance(kind, pd.CategoricalDtype):

@@ -1,7 +1,7 @@
-"""Read votes on pairs of systems: which of two answers a voter prefers, or neither.
+"""Read votes on pairs of systems: a voter prefers one of two answers, or calls them a tie.
 
-Pairs are an `xarray.Dataset`. Votes along ``vote`` are integer codes of names in the index
-coordinates:
+Votes are an `xarray.Dataset` with the dim ``vote``. Variables are integer codes of names in the
+index coordinates:
 
 ==================  =====  =============================================================
 variable            dims   meaning
@@ -33,7 +33,7 @@ from dissensus.errors import AnnotationError, brief, misspelt, shown
 from dissensus.kernels.types import Array, Flags, Ints
 
 OUTCOMES: Final = ("left", "tie", "right")
-"""The meanings of codes 0, 1 and 2 of an outcome."""
+"""The meaning of an outcome's codes 0, 1 and 2."""
 _TIE: Final = "tie"
 
 
@@ -54,11 +54,11 @@ def pairs(
     frame : dataframe, mapping of columns, or rows
         As in `dissensus.annotations`.
     left, right : str
-        Columns of the two systems. If voters saw one answer before the other, ``left`` is the
-        first.
+        Columns of the two systems. If voters saw one answer before the other, ``left`` must be the
+        system of the first answer.
     winner : str
-        Column of the winner: the word "left" or "right", the name of one of these two columns, or
-        the name of the system that won. A word of ``ties`` is a tie.
+        Column of the winner: the word "left" or "right", the name of one of the two columns of
+        systems, the name of the system that won, or a word of ``ties``.
     annotator : str, optional
         Column of voters. Votes of one voter are correlated: without this column intervals may be
         too narrow.
@@ -66,7 +66,7 @@ def pairs(
         Column of prompts, or of other items that the systems answered. Votes on one prompt are
         correlated too.
     ties : str or list
-        The word for a tie, or a list of such words, which all mean the same outcome.
+        The word for a tie, or a list of words that all mean a tie.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def pairs(
 
 
 def _words(ties: Any) -> tuple[Any, ...]:
-    """Return the words for a tie."""
+    """Return the argument ``ties`` as a tuple of words, or raise."""
     out = (ties,) if isinstance(ties, str) else tuple(ties) if isinstance(ties, Sequence) else ()
     if not out:
         raise AnnotationError(
@@ -136,10 +136,10 @@ def _words(ties: Any) -> tuple[Any, ...]:
 
 
 def _together(sides: dict[str, tables.Encoded]) -> tuple[Array, dict[str, Ints]]:
-    """Return the names of both sides, sorted, and the codes of each side."""
+    """Return the sorted names of all systems, and the codes of the systems on each side."""
     left, right = sides["left"].values, sides["right"].values
     numbers = [side.dtype.kind in "if" for side in (left, right)]
-    if numbers[0] != numbers[1]:  # names on one side, numbers on the other
+    if numbers[0] != numbers[1]:  # one side has text, the other numbers
         left, right = (np.array([_name(x) for x in side.tolist()]) for side in (left, right))
     names = np.unique(np.concatenate([left, right]))
     return names, {
@@ -149,7 +149,7 @@ def _together(sides: dict[str, tables.Encoded]) -> tuple[Array, dict[str, Ints]]
 
 
 def _name(value: Any) -> str:
-    """Return a name as text: 4.0 is 4."""
+    """Return a name as text; 4.0 becomes "4"."""
     whole = isinstance(value, float) and value.is_integer()
     return str(int(value)) if whole else str(value)
 
@@ -158,7 +158,11 @@ def _outcomes(
     won: tables.Encoded, words: dict[str, tuple[Any, ...]], systems: Array, codes: dict[str, Ints],
     column: str,
 ) -> Ints:  # fmt: skip
-    """Return the outcome of each vote, or raise if a word has no outcome or several."""
+    """Return the outcome of each vote as a code.
+
+    Raise if a word in the column of winners means no outcome, or several. ``words`` has the words
+    for each outcome, ``codes`` the systems on each side.
+    """
     known = {_name(name): code for code, name in enumerate(systems.tolist())}
     winner_words = [_name(value) for value in won.values.tolist()]
     taken: dict[str, str] = {}
@@ -193,7 +197,7 @@ def _require_outcomes(
     bad: Flags, won: tables.Encoded, systems: Array, codes: dict[str, Ints],
     column: str, words: list[str], ties: tuple[Any, ...],
 ) -> None:  # fmt: skip
-    """Raise if some votes have no outcome."""
+    """Raise if the winner of some votes is no known word; ``bad`` (vote) marks these votes."""
     if not bad.any():
         return
     row = int(np.flatnonzero(bad)[0])
@@ -223,7 +227,7 @@ def _require_outcomes(
 
 
 _SIDES: Final = {("a", "b"), ("1", "2"), ("first", "second")}
-"""Words that name the left and the right side, in this order."""
+"""Pairs of words that usually mean the left and the right side, in this order."""
 
 
 def are_votes(data: Any) -> bool:
@@ -239,13 +243,13 @@ def are_votes(data: Any) -> bool:
 
 
 _DISTINCT: Final = 20
-"""With fewer different votes, all may occur equally often by chance."""
+"""With fewer different votes, all votes may occur equally often by chance."""
 
 
 def copies(pairs: xr.Dataset) -> str:
-    """Return a warning if the counts of all votes have a common factor, else "".
+    """Return a warning if the counts of all different votes have a common factor, else "".
 
-    This happens if a table was joined twice.
+    This happens if joining tables has repeated every row.
 
     Examples
     --------
@@ -271,7 +275,7 @@ def copies(pairs: xr.Dataset) -> str:
 
 
 def system_groups(left: Ints, right: Ints, n: int) -> Ints:
-    """Return the group of each of n systems: a vote on two systems puts them in one group.
+    """Return the group of each of n systems (system): a vote on two systems joins their groups.
 
     >>> system_groups(np.array([0, 2]), np.array([1, 3]), 4)
     array([0, 0, 1, 1])
@@ -281,7 +285,7 @@ def system_groups(left: Ints, right: Ints, n: int) -> Ints:
 
 
 def checked_pairs(pairs: Any) -> xr.Dataset:
-    """Return votes on pairs without unused voters, or raise if the data are not valid votes."""
+    """Return votes on pairs without voters who have no vote, or raise if the data are not votes."""
     if not are_votes(pairs):
         of_systems = isinstance(pairs, xr.Dataset) and SYSTEM in pairs.dims
         kind = pairs.attrs.get("kind") if isinstance(pairs, xr.Dataset) else None
@@ -316,7 +320,7 @@ def checked_pairs(pairs: Any) -> xr.Dataset:
                 f"variable {name!r}", expected=f"one or more votes, with codes from 0 to {n - 1}",
                 found=f"codes from {values.min()} to {values.max()}" if len(values) else "no votes",
             )  # fmt: skip
-    if ANNOTATOR in pairs.coords:  # after isel(vote=...) some voters have no vote
+    if ANNOTATOR in pairs.coords:  # after a selection of votes, some voters may have no vote
         used, code = np.unique(pairs["annotator_code"].to_numpy(), return_inverse=True)
         if len(used) < pairs.sizes[ANNOTATOR]:
             return pairs.isel({ANNOTATOR: used}).assign(annotator_code=(VOTE, code))

@@ -1,9 +1,9 @@
 """The two forms of a plausibility, dense and with candidates.
 
 A *plausibility* is a distribution over labels, one per draw and item. With few labels it is dense,
-``(chain, draw, item, label)``. With many labels, such as 419 conditions in a differential
-diagnosis, dense draws would not fit in memory. The dims are then ``(chain, draw, item,
-candidate)``. The candidates are the labels that annotators named for the item and, last, the
+with the dims ``(chain, draw, item, label)``. With many labels, such as 419 conditions in a
+differential diagnosis, dense draws would not fit in memory. The dims are then ``(chain, draw, item,
+candidate)``. The candidates of an item are the labels that annotators named for it and, last, the
 *remainder*, one candidate for all other labels. Two coordinates describe the candidates:
 
 ``candidate_label`` (item, candidate)
@@ -11,11 +11,11 @@ candidate)``. The candidates are the labels that annotators named for the item a
 ``candidate_size`` (item, candidate)
     1 for a named label, the number of labels for the remainder, 0 for padding.
 
-The attributes are ``labels`` (the whole label space), ``remainder_concentration`` (the mass of the
-remainder is split among its labels by a symmetric Dirichlet distribution with this parameter;
-infinity, the default, is an even split) and ``remainder_seed``. They determine the mass of each
-label of the remainder in each draw. It is the same for every metric, also in a selection of draws
-or items.
+The attribute ``labels`` is the whole label space. A symmetric Dirichlet distribution with the
+parameter ``remainder_concentration`` splits the mass of the remainder among its labels; infinity,
+the default, is an even split. ``remainder_seed`` is the seed of this split. These attributes
+determine the mass of each label of the remainder in each draw. The mass is the same for every
+metric, also in a selection of draws or items.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ __all__ = [
 
 PADDING: Final = -1
 REMAINDER: Final = -2
-"""Codes of candidates that are not labels."""
+"""Codes of the two kinds of candidates that are not labels."""
 
 
 class Space(NamedTuple):
-    """The label space of a plausibility: the meaning of its positions.
+    """The label space of a plausibility, and the label of each position in it.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Space(NamedTuple):
     labels: Array
     """Names of all labels; a code is a place in this array."""
     codes: Ints
-    """(item, candidate), or (label) for the dense form."""
+    """(item, candidate): code of the label, `PADDING` or `REMAINDER`; (label) if dense."""
     sizes: Ints
     """Number of labels of each candidate, in the shape of ``codes``."""
     concentration: float
@@ -75,12 +75,12 @@ class Space(NamedTuple):
 
     @property
     def dense(self) -> bool:
-        """Whether each position is one label, the same for all items."""
+        """Whether the form is dense: each position is one label, the same for all items."""
         return self.codes.ndim == 1
 
 
 def space(plausibility: xr.DataArray) -> Space:
-    """Return the label space of a plausibility in either form.
+    """Return the label space of a plausibility, dense or with candidates.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def space(plausibility: xr.DataArray) -> Space:
 
 
 def _names(values: Array) -> Array:
-    """Return names in the form that predictions have: text of fixed width, and 1 for True."""
+    """Return names in the types that predictions have: text of fixed width, and 1 for True."""
     if values.dtype.kind == "b":
         return values.astype(np.int64)
     return values.astype(object).astype(np.str_) if values.dtype.kind == "T" else values
@@ -136,7 +136,7 @@ def _check_distinct(labels: Array) -> None:
 
 
 def _check_candidates(codes: Ints, sizes: Ints, names: Array, n_labels: int | None) -> None:
-    """Raise unless each item's candidates are distinct labels that add up to the label space."""
+    """Raise unless each item's labels are distinct and its sizes add up to the label space."""
     stray = (sizes == 1) & (codes < 0)
     if stray.any():
         raise ArgumentError(
@@ -160,11 +160,12 @@ def _check_candidates(codes: Ints, sizes: Ints, names: Array, n_labels: int | No
 
 
 class _Cache(NamedTuple):
-    """Cached results of draws that do not change."""
+    """Results that were computed from draws, for draws that do not change."""
 
     depth: int
-    """Number of top labels that will be needed."""
+    """Largest number of top labels that a metric will need."""
     results: dict[Any, dict[Any, Any]]
+    """By the place of the draws in memory, then by name."""
 
 
 _CACHE: Final[ContextVar[_Cache | None]] = ContextVar("cache", default=None)
@@ -174,8 +175,8 @@ _CACHE: Final[ContextVar[_Cache | None]] = ContextVar("cache", default=None)
 def cached_draws(depth: int) -> Iterator[None]:
     """Inside this context, check draws and find their top labels only once for all metrics.
 
-    Drawing the shares of hundreds of labels of the remainder takes most of the time of a metric.
-    The draws must not be changed in the meantime.
+    Splitting the remainder among hundreds of labels takes most of the time of a metric. The draws
+    must not be changed inside the context.
     """
     token = _CACHE.set(_Cache(depth, {}))
     try:
@@ -185,13 +186,13 @@ def cached_draws(depth: int) -> Iterator[None]:
 
 
 def remembered(plausibility: xr.DataArray) -> tuple[int, dict[Any, Any]]:
-    """Return the number of top labels that will be needed, and the cached results of the draws."""
+    """Return the cache's ``depth``, and its results for these draws; 0 and {} without a cache."""
     cache = _CACHE.get()
     if cache is None or plausibility.chunks is not None:
         return 0, {}
     values = plausibility.data
     place = (values.ctypes.data, values.shape, values.strides)
-    # A reference to the values is kept: otherwise their address could be reused.
+    # The cache keeps the values themselves: otherwise other draws could get the same address.
     return cache.depth, cache.results.setdefault(place, {"values": values})
 
 
@@ -199,7 +200,7 @@ NAME = "plausibility"
 
 
 class Layout(NamedTuple):
-    """The places of the labels in the candidate form.
+    """The candidates of each item in the candidate form, and the place of each row's label.
 
     Examples
     --------
@@ -212,20 +213,20 @@ class Layout(NamedTuple):
     codes: Ints
     """(item, candidate): a label code, `PADDING`, or `REMAINDER` in the last column."""
     sizes: Ints
-    """(item, candidate): number of labels of a candidate."""
+    """(item, candidate): number of labels of each candidate."""
     place: Ints
-    """(annotation): the place of the candidate that is the row's label."""
+    """(annotation): the place of the row's label among the candidates of its item."""
 
 
 def layout(annotations: xr.Dataset, also: Flags | None = None) -> Layout:
-    """Return the layout of each item's named labels, in label order, with the remainder last.
+    """Return the candidates of each item: its named labels in label order, then the remainder.
 
     Parameters
     ----------
     annotations : xarray.Dataset
         Annotations with labels.
     also : array (item, label), optional
-        Further labels that are candidates.
+        Whether a label is a candidate of an item although no annotator named it.
 
     Examples
     --------
@@ -259,20 +260,20 @@ def layout(annotations: xr.Dataset, also: Flags | None = None) -> Layout:
 def candidate_form(
     values: Floats, layout: Layout, items: Array, labels: Array, *, concentration: float, seed: int
 ) -> xr.DataArray:
-    """Add names to draws (..., item, candidate). All draws in this form are made here.
+    """Return draws (..., item, candidate) with coordinates and attributes that name the labels.
 
     Parameters
     ----------
     values : array (chain, draw, item, candidate) or (item, candidate)
         Masses.
     layout : Layout
-        The meaning of the candidates.
+        The candidates of each item.
     items, labels : array
         The names of the items, and the whole label space.
     concentration : float
         The attribute ``remainder_concentration``, see the module.
     seed : int
-        Seed of the shares of labels in the remainder, the same for all metrics.
+        The attribute ``remainder_seed``, see the module.
 
     Returns
     -------
@@ -313,12 +314,12 @@ def candidate_form(
 
 
 def _no_label(dtype: np.dtype[Any]) -> Any:
-    """Return the value of a missing label."""
+    """Return the value that stands for no label in an array of this type."""
     return "" if dtype.kind in "UO" else -1
 
 
 def widened(name: str, values: xr.Variable, width: int) -> xr.Variable:
-    """Pad a variable in candidate form to the number of candidates of other items.
+    """Return a variable padded to ``width`` candidates; the remainder stays last.
 
     Examples
     --------
@@ -342,26 +343,26 @@ def widened(name: str, values: xr.Variable, width: int) -> xr.Variable:
 
 
 def _laid_out(codes: Ints, annotations: xr.Dataset) -> Layout:
-    """Return the layout that a model was built with."""
+    """Return the layout of a PyMC model, from its candidate codes (item, candidate)."""
     sizes = (codes >= 0).astype(np.int64)
     sizes[:, -1] = annotations.sizes[LABEL] - sizes.sum(axis=1)
     return Layout(codes, sizes, np.empty(0, dtype=np.int64))
 
 
 def _unnamed(layout: Layout, n_labels: int) -> Ints:
-    """Return the first label of each item that is not named."""
+    """Return the code of the first label that is not a named candidate, for each item (item)."""
     used = np.zeros((len(layout.codes), n_labels + 1), dtype=bool)
     np.put_along_axis(used, np.where(layout.codes < 0, n_labels, layout.codes), True, axis=1)
     return np.argmin(used[:, :n_labels], axis=1)
 
 
 def plausibility_of(source: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataArray:
-    """Return the plausibility of a fit or a posterior, or the array itself.
+    """Return the plausibility in a fit or a posterior; an array of draws is returned itself.
 
     Raises
     ------
     ArgumentError
-        If there is no plausibility, or its dims are not those of one of the forms.
+        If there is no plausibility, its dims are those of neither form, or a mass is invalid.
 
     Examples
     --------
@@ -410,9 +411,10 @@ def plausibility_of(source: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataA
 
 
 def _candidates_named(tree: xr.DataTree) -> xr.DataArray | xr.Dataset:
-    """Return the posterior; for a trace of `pymc.sample`, with the names of the candidates.
+    """Return the posterior; a trace of `pymc.sample` gets the names of the candidates.
 
-    The constant data of the model have the codes of labels, the labels, and the concentration.
+    The names are made from the constant data of the model: codes of candidates, names of labels,
+    and the concentration.
     """
     group = tree["posterior"] if "posterior" in tree.children else tree
     posterior = group.to_dataset()
@@ -431,11 +433,11 @@ def _candidates_named(tree: xr.DataTree) -> xr.DataArray | xr.Dataset:
 
 
 _ROUNDING: Final = 1e-5
-"""Maximum excess of a mass over 1, for example in single precision."""
+"""Masses may exceed 1 by this rounding error, for example in single precision."""
 
 
 def _check_values(plausibility: xr.DataArray) -> None:
-    """Raise on invalid masses, because metrics would use missing or negative masses like others."""
+    """Raise if masses are not numbers from 0 to 1; metrics would give wrong results silently."""
     if plausibility.chunks is not None:  # do not compute draws only for this check
         return
     values, (_, known) = plausibility.to_numpy(), remembered(plausibility)
@@ -465,16 +467,16 @@ def with_candidates(
     concentration: float = float("inf"),
     seed: int = 0,
 ) -> xr.DataArray:
-    """Add the names that metrics need to draws of a ranking model by `pymc.sample`.
+    """Add the names of candidates, which metrics need, to draws of a ranking model.
 
-    A `pymc.Model` can name dims, but not the label of a candidate. The result of ``fit`` already
-    has these names; use this function for traces of `pymc.sample` on the model of ``build``.
+    Use this function for draws that `pymc.sample` made from the model of ``build``: a `pymc.Model`
+    can name dims, but not the label of a candidate. The result of ``fit`` has these names already.
 
     Parameters
     ----------
     draws : DataTree, Dataset or DataArray
-        With a plausibility (..., item, candidate). If the prior was learned, pass the DataTree,
-        which contains the labels that are candidates without being named.
+        With a plausibility (..., item, candidate). If the prior was learned, pass the DataTree: it
+        also contains the candidates that no annotator named.
     annotations : xarray.Dataset
         The annotations from which the model was built.
     concentration, seed : float, int

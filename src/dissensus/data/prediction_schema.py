@@ -14,17 +14,17 @@ from dissensus.kernels.types import Array, Flags, Floats
 
 PREDICTION_KINDS: Final = ("nominal", "ranking", "continuous", "set")
 _WHOLE: Final = 0.01 + 1e-9
-"""Tolerance of the sum of an item's probabilities, which are often rounded: .33, .33 and .33."""
+"""Tolerance of the sum of probabilities, because they are often rounded: .33, .33 and .33."""
 
 
 def are_probabilities(scores: Floats) -> Flags:
-    """Return whether the scores of each item (first dim) are probabilities; NaN counts as 0."""
+    """Return whether the scores (item, label) of each item are probabilities; NaN counts as 0."""
     total = np.nansum(scores, axis=1)
     return np.asarray(~(scores < 0).any(axis=1) & (np.abs(total - 1.0) <= _WHOLE))
 
 
 def rows_of_probabilities(predictions: xr.Dataset) -> Flags:
-    """Return whether the scores of each (item, system) are probabilities."""
+    """Return whether the scores of each prediction are probabilities: (item, system)."""
     score = predictions["score"].transpose(ITEM, SYSTEM, POSITION).to_numpy()
     rows = are_probabilities(score.reshape(-1, score.shape[-1]))
     return np.asarray(rows.reshape(score.shape[:2]))
@@ -120,7 +120,7 @@ def _check_lists(predictions: xr.Dataset, dims: tuple[str, ...]) -> None:
 
 
 def _check_sets(predictions: xr.Dataset, block: Array) -> None:
-    """Raise unless sets are lists of one block, and the attributes for their text are valid."""
+    """Raise unless sets have one block, and the attributes that write them as text are valid."""
     _require(predictions, "block", block <= 1, "one block in each set")
     words = {name: predictions.attrs.get(name) for name in ("separator", "none")}
     for name, word in words.items():
@@ -139,7 +139,10 @@ def _check_sets(predictions: xr.Dataset, block: Array) -> None:
 
 
 def _require(predictions: xr.Dataset, name: str, good: Flags, expected: str) -> None:
-    """Raise unless a condition always holds; the error names the first item and system."""
+    """Raise unless ``good`` (item, system, ...) is always true.
+
+    The error names the first item and system for which it is false.
+    """
     if good.all():
         return
     item, system = (int(place) for place in np.argwhere(~good)[0][:2])

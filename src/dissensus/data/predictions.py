@@ -44,15 +44,15 @@ def predictions(
 ) -> xr.Dataset:
     """Read predictions from a table: one row per item and system, or several for lists and sets.
 
-    If the scores are probabilities of all labels, models that learn a prior use them (see
+    If the scores are probabilities of all labels, models with a learned prior use them (see
     `dissensus.models.dirichlet`).
 
     Parameters
     ----------
     frame : dataframe, mapping of columns, or rows
-        As in `dissensus.annotations`. Or a wide table with columns of items and systems, and for
-        each label a column of probabilities, which is named as the label. The probabilities of a
-        row sum to 1.
+        As in `dissensus.annotations`. Or a wide table with a column of items, a column of systems,
+        and for each label a column of probabilities, whose name is the label. The probabilities of
+        a row sum to 1.
     item, system, label : str
         Columns of the item, the system, and the predicted label.
     score : str, optional
@@ -62,16 +62,16 @@ def predictions(
         Column of ranks 1, 2, 2, 3 (ties share a rank, no gaps) instead of scores.
     kind : {"nominal", "ranking", "continuous", "set"}, optional
         "continuous" reads the labels as numbers. "set": a prediction can contain several labels.
-        The table has a row per label, or per prediction, as in `dissensus.annotations`. By default
-        "ranking" if ``score`` or ``rank`` is given, else "nominal" (or "continuous" for numbers
-        with fractions).
+        The table has a row per label, or per prediction, as in `dissensus.annotations`. The default
+        is "ranking" if ``score`` or ``rank`` is given, else "nominal" ("continuous" if the labels
+        are numbers with fractions).
     separator, none
         For sets. ``separator`` is the text between the labels of a row, such as ";"; by default
-        rows are not split. ``none`` is the word for no label, such as "none". Use the same words
-        for annotations and predictions. In a table with a row per label, a prediction without
-        labels needs a row with this word.
+        rows are not split. ``none`` is the word for no label, such as "none". Use the same
+        separator and word for annotations and predictions. In a table with a row per label, a
+        prediction without labels needs a row with this word.
     on_missing : {"raise", "drop"}
-        What to do about items for which a system has no prediction. ``attrs["items_dropped"]`` is
+        What to do with items for which some system has no prediction. ``attrs["items_dropped"]`` is
         the number of dropped items.
 
     Returns
@@ -159,7 +159,7 @@ def _sets(
         answers = gathered(column, names, separator, none, None)
     except AnnotationError as problem:
         hint = problem.hint
-        if "labels=" in hint:  # only annotations has this argument
+        if "labels=" in hint:  # `predictions` has no argument labels=
             hint = "At least one prediction must contain a label"
         raise PredictionError(
             problem.subject, where=problem.where, expected=problem.expected, found=problem.found,
@@ -191,7 +191,10 @@ _NO_LABEL: Final = (
 def _wide(
     frame: Any, item: str, system: str, label: str, score: str | None
 ) -> dict[str, Any] | None:
-    """Return a wide table of probabilities as a long table; None for other tables."""
+    """Return a wide table of probabilities as a long table; None if the table is not of this form.
+
+    Raises if the columns are numbers, but not probabilities that add up to 1.
+    """
     table = opened(frame, PredictionError)
     names = [str(name) for name in (item, system)]
     labels = [name for name in table if name not in names]
@@ -227,17 +230,17 @@ def _wide(
 
 
 class _Rows(NamedTuple):
-    """The item and the system of each row."""
+    """The item and the system of each row of a table."""
 
     columns: str
     """The names of the columns of items and systems, for error messages."""
     items: tables.Encoded
     systems: tables.Encoded
     pair: Ints
-    """One number for each combination of item and system."""
+    """(row): a number that identifies the combination of item and system."""
 
     def named(self, row: int) -> str:
-        """Name the item and the system of a row."""
+        """Return the names of the item and the system of a row, for messages."""
         item = self.items.values[self.items.codes[row]]
         system = self.systems.values[self.systems.codes[row]]
         return f"item {shown([item])}, system {shown([system])}"
@@ -274,7 +277,7 @@ def _check_options(score: str | None, rank: str | None, kind: str | None) -> Non
 def _require_distinct(
     rows: _Rows, key: Ints, *, expected: str, labels: tables.Encoded | None = None, hint: str = ""
 ) -> None:
-    """Raise if a key is in two rows; ``labels`` are the labels of the rows, for the message."""
+    """Raise if two rows have the same key (row); ``labels`` are for the message."""
     repeated = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
     if len(repeated):
         row = int(repeated[0])
@@ -291,7 +294,7 @@ def _require_distinct(
 def _order(
     column: dict[str, pd.Series[Any]], rows: _Rows, score: str | None, rank: str | None
 ) -> Floats:
-    """Return the key by which a list is ordered: smaller keys are first, equal keys are ties."""
+    """Return a key for each row, by which a list is sorted; rows with equal keys are ties."""
     if score is not None:
         return -tables.numbers(column["score"], str(score), PredictionError)
     if rank is None:
@@ -323,7 +326,11 @@ def _grid(pair: Ints, values: Floats, coords: dict[str, Any]) -> xr.Dataset:
 def _lists(
     pair: Ints, labels: tables.Encoded, key: Floats, coords: dict[str, Any], *, scored: bool
 ) -> xr.Dataset:
-    """Arrange each list along ``position``, in order, and number its blocks."""
+    """Return predictions as lists along ``position``, sorted by ``key``, with numbered blocks.
+
+    ``pair`` is the number of each row's item and system. With ``scored`` the key is minus the
+    score.
+    """
     order = np.lexsort((labels.codes, key, pair))
     pair, key, codes = pair[order], key[order], labels.codes[order]
     start = np.flatnonzero(np.diff(pair, prepend=-1))
@@ -350,10 +357,10 @@ def _lists(
 def _complete(
     pred: xr.Dataset, on_missing: str, absent: xr.DataArray | None = None, hint: str = ""
 ) -> xr.Dataset:
-    """Drop items for which some system has no prediction, or raise.
+    """Drop items for which some system has no prediction, or raise if ``on_missing="raise"``.
 
     Systems can be compared only on the same items. ``absent`` (item, system) marks missing
-    predictions; it is needed for sets, which can be empty.
+    predictions. It must be given for sets, because an empty set is not a missing prediction.
     """
     if absent is None:
         lists = "label_code" in pred
@@ -380,14 +387,14 @@ def _complete(
 
 
 def has_numbers(predictions: xr.Dataset | None) -> bool:
-    """Return whether every system predicts one number for each item."""
+    """Return whether there are predictions, and each is one number."""
     if predictions is None or "value" in predictions:
         return predictions is not None
     return predictions[LABEL].dtype.kind in "iuf" and predictions.sizes[POSITION] == 1
 
 
 def predicted_numbers(predictions: xr.Dataset, hint: str = "") -> xr.DataArray:
-    """Return the number that each system predicts (item, system), or raise if there are none."""
+    """Return the number that each system predicts (item, system), or raise for text and lists."""
     if "value" in predictions:
         return predictions["value"].transpose(ITEM, SYSTEM)
     labels = predictions[LABEL].to_numpy()
@@ -404,7 +411,7 @@ def predicted_numbers(predictions: xr.Dataset, hint: str = "") -> xr.DataArray:
 
 
 def _strata(annotations: xr.Dataset) -> dict[str, Any]:
-    """Return the strata of the annotations' items, if there are several."""
+    """Return the fields ``stratum`` and ``strata``, or {} if the items have only one stratum."""
     if annotations.sizes.get(STRATUM, 1) < 2:
         return {}
     code = annotations["stratum_code"].to_numpy().astype(np.int64)
@@ -412,41 +419,41 @@ def _strata(annotations: xr.Dataset) -> dict[str, Any]:
 
 
 class Numbers(NamedTuple):
-    """Predicted numbers, as evidence for the means of items."""
+    """Predicted numbers of items, as evidence for the means of the items' scores."""
 
     centred: Floats
-    """(item, system): the number less the system's mean; 0 where there is no prediction."""
+    """(item, system): the predicted number minus the system's mean; 0 without a prediction."""
     scale: Floats
     """(system): the standard deviation of a system's numbers; 1 if they are all equal."""
     systems: list[Any]
     """Names of the systems."""
     stratum: Ints | None = None
-    """(item): place of its stratum; None if all items are of one."""
+    """(item): code of each item's stratum; None if all items are in one stratum."""
     strata: tuple[Any, ...] = ()
     """Names of the strata."""
 
     def coords(self) -> dict[str, list[Any]]:
-        """Return the names by dimension."""
+        """Return the names of systems and strata, by dimension."""
         names = {SYSTEM: self.systems, STRATUM: list(self.strata)}
         return {dim: each for dim, each in names.items() if each}
 
     def by_stratum(self, annotations: xr.Dataset) -> Numbers:
-        """Return a copy with the strata of the annotations' items, if there are several."""
+        """Return a copy with the strata of the items in ``annotations``, if there are several."""
         return self._replace(**_strata(annotations))
 
     def of(self, chosen: npt.NDArray[np.bool_]) -> Numbers:
-        """Return the numbers of some items."""
+        """Return the numbers of the items for which ``chosen`` (item) is true."""
         stratum = None if self.stratum is None else self.stratum[chosen]
         return self._replace(centred=self.centred[chosen], stratum=stratum)
 
 
 def numbers(predictions: xr.Dataset | None, items: Array) -> Numbers:
-    """Arrange predicted numbers by items, centred by their means over all predicted items."""
+    """Return the predicted numbers of ``items``, minus each system's mean over predicted items."""
     if predictions is None:
         return Numbers(np.zeros((len(items), 0)), np.ones(0), [])
     predictions = checked_predictions(predictions)
     value = predicted_numbers(predictions).to_numpy().astype(np.float64)
-    # By rounding, equal numbers can have a standard deviation above 0.
+    # Set equal numbers to 0: by rounding, their standard deviation could be above 0.
     value = np.where(np.ptp(value, axis=0) > 0, value, 0.0)
     centre, scale = value.mean(axis=0), value.std(axis=0)
     rows = np.append(value - centre, np.zeros((1, value.shape[1])), axis=0)
@@ -456,47 +463,49 @@ def numbers(predictions: xr.Dataset | None, items: Array) -> Numbers:
 
 
 LEAST: Final = 1e-3
-"""Smaller predicted probabilities are set to this number: classifiers predict 1e-9 for labels that
-a tenth of all annotators give."""
+"""Smaller predicted probabilities are set to this number. Classifiers can predict 1e-9 for a label
+that a tenth of the annotators give."""
 
 
 class Features(NamedTuple):
     """Features of a learned prior: predictions and probabilities of systems, strata of items."""
 
     values: list[Floats]
-    """(item, label): predictions, then log probabilities; 0 where there is no prediction."""
+    """Arrays (item, label), one for each feature: first predictions, then log probabilities. They
+    are 0 for items without a prediction."""
     systems: list[Any]
     """Names of the systems with predictions, in the order of the features."""
     with_probabilities: list[Any]
     """Names of the systems with probabilities, in the order of the features."""
     stratum: Ints | None = None
-    """(item): place of its stratum; None if all items are of one."""
+    """(item): code of each item's stratum; None if all items are in one stratum."""
     strata: tuple[Any, ...] = ()
     """Names of the strata."""
 
     @property
     def kinds(self) -> tuple[int, int]:
-        """Numbers of features of predictions and of probabilities."""
+        """Number of features that are predictions, and number that are log probabilities."""
         return len(self.systems), len(self.with_probabilities)
 
     def coords(self) -> dict[str, list[Any]]:
-        """Return the names by dimension."""
+        """Return the names of systems and strata, by dimension."""
         names = {SYSTEM: self.systems, SCORED_SYSTEM: self.with_probabilities}
         return names | ({STRATUM: list(self.strata)} if self.strata else {})
 
     def by_stratum(self, annotations: xr.Dataset) -> Features:
-        """Return a copy with the strata of the annotations' items, if there are several."""
+        """Return a copy with the strata of the items in ``annotations``, if there are several."""
         return self._replace(**_strata(annotations))
 
 
 def features(
     predictions: xr.Dataset | None, items: Array, labels: Array, *, whole_lists: bool = False
 ) -> Features:
-    """Arrange predictions by items and labels.
+    """Return predictions as features of items and labels.
 
-    Features of items without predictions are 0, and labels outside the label space are ignored.
-    Labels that are tied in the first place share a 1. With ``whole_lists``, later labels of lists
-    without probabilities count 1 / log2(1 + block), the discount of Jarvelin & Kekalainen (2002).
+    Features of items without predictions are 0, and labels outside the label space are ignored. A
+    predicted label has the value 1; labels that are tied in the first block share the 1. With
+    ``whole_lists``, labels in later blocks have the value 1 / log2(1 + block), the discount of
+    Jarvelin & Kekalainen (2002), unless the system has probabilities.
     """
     if predictions is None:
         return Features([], [], [])
@@ -529,7 +538,7 @@ def features(
 
 
 def check_predicted(items: Array, predictions: xr.Dataset | None) -> None:
-    """Warn if some annotated items have no predictions, and raise if all have none."""
+    """Warn if some annotated items have no predictions; raise if no annotated item has any."""
     if predictions is None:
         return
     predicted = checked_predictions(predictions)[ITEM].to_numpy()
@@ -550,15 +559,19 @@ def check_predicted(items: Array, predictions: xr.Dataset | None) -> None:
 
 
 def _laid(value: Floats, place: Ints, row: Ints, n_labels: int) -> Floats:
-    """Arrange values in lists (item, position) by label: (item, label)."""
-    out = np.zeros((len(value) + 1, n_labels))  # the last row is for no predictions
+    """Return values of lists (item, position) by label: (item, label).
+
+    ``place`` (item, position) are codes of labels. ``row`` is the row of each item of the result;
+    -1 gives zeros.
+    """
+    out = np.zeros((len(value) + 1, n_labels))  # row -1 stays 0
     item, position = np.nonzero(place >= 0)
     out[item, place[item, position]] = value[item, position]
     return out[row]
 
 
 def probabilities(predictions: xr.Dataset, system: int, labels: Array) -> Floats | None:
-    """Return a system's probabilities (item, label); None if its scores are other numbers."""
+    """Return a system's probabilities (item, label); None if its scores are no probabilities."""
     if "score" not in predictions:
         return None
     score, code = (

@@ -1,4 +1,4 @@
-"""Checks whether annotations and predictions can be evaluated together."""
+"""Errors if annotations and predictions cannot be evaluated together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dissensus.dims import ELEMENT, ITEM, LABEL
 from dissensus.errors import AnnotationError, PredictionError, shown
 
 SIDES: Final = ("below", "above")
-"""Labels of scores that were cut at a threshold."""
+"""The labels of scores after they are cut at a threshold."""
 
 
 def refusals(
@@ -30,7 +30,7 @@ def refusals(
     scores: bool | None = None,
     sources: Sources = SOURCES,
 ) -> list[AnnotationError]:
-    """Return the errors for which an evaluation refuses annotations and predictions.
+    """Return the errors that make an evaluation refuse annotations and predictions.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ def refusals(
         Data that follow the schema.
     on_missing : {"raise", "drop"}
     scores : bool, optional
-        Whether the annotations are numbers to cut at a threshold; by default if the kind is
-        "continuous".
+        Whether the annotations are scores, to be cut at a threshold. By default, whether their kind
+        is "continuous".
     sources : Sources
         Names of annotations and predictions in messages.
 
@@ -68,7 +68,7 @@ def refusals(
 def require_fit(
     annotations: xr.Dataset, predictions: xr.Dataset | None, on_missing: str, **options: Any
 ) -> None:
-    """Raise a single error that joins all errors of `refusals`, which has the same arguments."""
+    """Raise one error that joins all errors that `refusals` returns for the same arguments."""
     problems = refusals(annotations, predictions, on_missing, **options)
     if len(problems) == 1:
         raise problems[0]
@@ -82,7 +82,10 @@ def require_fit(
 
 
 def unlike_kind(kind: str, predictions: xr.Dataset, *, scores: bool) -> PredictionError | None:
-    """Return the error if either annotations or predictions are labels, and the others numbers."""
+    """Return the error if the annotations are labels and the predictions numbers, or vice versa.
+
+    ``kind`` is the kind of the annotations, ``scores`` whether they are scores.
+    """
     numbers = "value" in predictions
     if scores and not numbers:
         names = predictions[LABEL].to_numpy()
@@ -125,7 +128,7 @@ def _unlike_labels(annotations: xr.Dataset, predictions: xr.Dataset) -> Predicti
 
 
 def _one_cluster(annotations: xr.Dataset) -> AnnotationError | None:
-    """Return the error if all items are of one cluster, which is not a sample."""
+    """Return the error if all items are in one cluster: one cluster is not a sample."""
     if "cluster_code" not in annotations or annotations.sizes[ITEM] < 2:
         return None
     if len(np.unique(annotations["cluster_code"].to_numpy())) > 1:

@@ -1,4 +1,4 @@
-"""Counts, rankings and numbers from the rows of annotations."""
+"""Counts, rankings and numbers computed from the rows of annotations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from dissensus.kernels.types import Floats, Ints
 
 
 def ranking_code(annotations: xr.Dataset) -> Ints:
-    """Return a number for each ranking: one for each item, annotator and (if given) trial.
+    """Return the number of the ranking to which each row belongs (annotation).
+
+    The rows with the same item, annotator and (if given) trial are one ranking.
 
     Examples
     --------
@@ -30,7 +32,7 @@ def ranking_code(annotations: xr.Dataset) -> Ints:
 
 
 def ranks(annotations: xr.Dataset) -> Ints:
-    """Return the block of each row's label: always 1 for single labels.
+    """Return the rank of each row's label (annotation); 1 if the annotations are not rankings.
 
     Examples
     --------
@@ -45,7 +47,9 @@ def ranks(annotations: xr.Dataset) -> Ints:
 
 
 def statements_per(annotations: xr.Dataset, dim: str) -> Ints:
-    """Count the statements per item or annotator; a ranking is one statement.
+    """Return the number of statements of each item or annotator.
+
+    A statement is one label, or one ranking, by one annotator.
 
     Examples
     --------
@@ -61,7 +65,9 @@ def statements_per(annotations: xr.Dataset, dim: str) -> Ints:
 
 
 def voices_per(annotations: xr.Dataset, dim: str) -> Ints:
-    """Count the different annotators of each item, or the different items of each annotator.
+    """Return how many annotators each item has, or how many items each annotator has.
+
+    An annotator with several labels of an item counts once.
 
     Examples
     --------
@@ -81,7 +87,7 @@ def voices_per(annotations: xr.Dataset, dim: str) -> Ints:
 
 
 def label_counts(annotations: xr.Dataset) -> Ints:
-    """Count the labels of each item: (item, label).
+    """Return how often each item was given each label: (item, label).
 
     Examples
     --------
@@ -97,7 +103,7 @@ def label_counts(annotations: xr.Dataset) -> Ints:
 
 
 def given_numbers(annotations: xr.Dataset) -> Floats:
-    """Return the number of each row: a value, or a label that is a number.
+    """Return the number that each row gives (annotation): its value, or its numeric label.
 
     Examples
     --------

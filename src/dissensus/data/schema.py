@@ -1,7 +1,7 @@
 """The schema of annotations and predictions, and its checks.
 
-Annotations are an `xarray.Dataset`. Rows along ``annotation`` are integer codes of names in the
-index coordinates:
+Annotations are an `xarray.Dataset` whose rows are along the dim ``annotation``. Names are in the
+index coordinates, and variables contain integer codes of these names:
 
 ==================  ============  ===================================================
 variable            dims          meaning
@@ -10,7 +10,7 @@ variable            dims          meaning
 ``annotator_code``  annotation    place of the annotator in ``annotator``
 ``label_code``      annotation    place of the label in ``label`` (not for numbers)
 ``value``           annotation    the number given (kind "continuous" only)
-``rank``            annotation    1 for the first choice, ties share a rank ("ranking")
+``rank``            annotation    1 for the first choice; ties share a rank ("ranking")
 ``confidence``      annotation    how sure the annotator was, in [0, 1] (optional)
 ``trial``           annotation    number of the repetition (optional)
 ``pool_code``       annotation    place of the annotator's group in ``pool`` (optional)
@@ -23,7 +23,7 @@ variable            dims          meaning
 Attributes: ``kind`` ("nominal", "ordinal", "continuous", "ranking", "set") and ``kind_source``:
 "given", or why the kind was inferred.
 
-Predictions are a Dataset as well, over ``item`` x ``system`` x ``position``:
+Predictions are a Dataset too. A prediction is a list of labels along ``position``, or a number:
 
 ==================  ========================  ============================================
 variable            dims                      meaning
@@ -35,9 +35,11 @@ variable            dims                      meaning
 ==================  ========================  ============================================
 
 Attributes: ``kind`` ("nominal", "ranking", "continuous", "set"). A set is a list of one block, and
-can be empty; the attributes ``separator`` and ``none`` are used to write it as text.
+can be empty. The attributes ``separator`` and ``none`` are the text between its labels and the word
+for an empty set.
 
-Both can be stored with ``to_netcdf`` and opened with `xarray.open_dataset`; `validate` checks them.
+Annotations and predictions can be stored with ``to_netcdf`` and opened with `xarray.open_dataset`;
+`validate` checks them.
 """
 
 from __future__ import annotations
@@ -105,16 +107,16 @@ CODES: Final = {
     "cluster_code": (ITEM, CLUSTER),
     "stratum_code": (ITEM, STRATUM),
 }
-"""The dimension of each variable of codes, and the coordinate with the names."""
+"""For each variable of codes: its dimension, and the coordinate with the names."""
 
 NUMBERS: Final = {
     "value": (-np.inf, np.inf, "a finite number"),
     "rank": (1, np.inf, "1 for the first choice, 2 for the next, ..."),
     "confidence": (0.0, 1.0, "a number from 0 to 1"),
 }
-"""Minimum and maximum of each numeric variable along ``annotation``, and its values in words."""
+"""For each numeric variable along ``annotation``: minimum, maximum, and a description of values."""
 PART: Final = "is_part"
-"""Attribute of parts of annotations, in which items may have no rows."""
+"""Attribute of a part of annotations, such as a chunk: it may have no rows."""
 
 
 def check_annotations(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
@@ -145,7 +147,7 @@ def check_annotations(annotations: xr.Dataset, columns: Mapping[str, str]) -> No
 def check_form(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
     """Raise unless the variables exist, and their codes and numbers are within bounds.
 
-    These checks are for single rows. Only `check_annotations` finds repeated labels.
+    Each row is checked alone: only `check_annotations` finds repeated labels.
 
     Examples
     --------
@@ -198,7 +200,7 @@ def _check_variables(annotations: xr.Dataset) -> None:
 
 
 def _check_member(annotations: xr.Dataset) -> None:
-    """Raise unless ``member`` says for each answer and label whether the answer contains it."""
+    """Raise unless ``member`` (label, element) agrees with the names of the answers."""
     member = annotations["member"]
     if member.dims != (LABEL, ELEMENT) or member.dtype != bool:
         raise AnnotationError(
@@ -234,7 +236,7 @@ def _check_codes(annotations: xr.Dataset, name: str, dim: str, vocabulary: str) 
     if codes.dtype.kind not in "iu":
         raise AnnotationError(name, expected="integer codes", found=str(codes.dtype))
     if codes.max(initial=-1) >= len(names):
-        # After isel(item=slice(30)), for example: xarray selects names, and keeps all rows.
+        # An example is isel(item=slice(30)): xarray selects names of items, but keeps all rows.
         raise AnnotationError(
             f"coordinate {vocabulary!r}",
             expected=f"a name for each code in {name!r}, up to {codes.max()}",
@@ -248,7 +250,7 @@ def _check_codes(annotations: xr.Dataset, name: str, dim: str, vocabulary: str) 
 
 
 def _selection(annotations: xr.Dataset, dim: str) -> str:
-    """Return advice on selecting names of a dim without isel or sel."""
+    """Return advice on how to select names of a dim, such as items, without isel or sel."""
     roles = ("rank", "confidence", "trial")
     more = [role for role in roles if role in annotations]
     more += [group for group in (POOL, CLUSTER, STRATUM) if f"{group}_code" in annotations]
@@ -291,7 +293,7 @@ def _check_repeats(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
     key, ranking = ranking_code(annotations), annotations.attrs["kind"] == "ranking"
     if ranking:
         key = key * annotations.sizes[LABEL] + annotations["label_code"].to_numpy()
-    elif "pool_code" in annotations:  # the same annotators may use two tools
+    elif "pool_code" in annotations:  # an annotator may label an item once in each pool
         key = key * annotations.sizes[POOL] + annotations["pool_code"].to_numpy()
     repeated = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
     if not len(repeated):
@@ -359,7 +361,7 @@ _CHECKED: ContextVar[WeakValueDictionary[int, xr.Dataset] | None] = ContextVar(
 
 @contextmanager
 def checked_once() -> Iterator[None]:
-    """Inside this context, check each Dataset only once; Datasets must not be changed."""
+    """Inside this context, check each Dataset only once; it must not be changed afterwards."""
     token = _CHECKED.set(WeakValueDictionary())
     try:
         yield
@@ -368,7 +370,7 @@ def checked_once() -> Iterator[None]:
 
 
 def is_checked(data: xr.Dataset) -> bool:
-    """Return whether a Dataset was checked inside `checked_once`."""
+    """Return whether this Dataset was checked already inside `checked_once`."""
     known = _CHECKED.get()
     return known is not None and known.get(id(data)) is data
 
@@ -416,7 +418,7 @@ def validate(data: xr.Dataset) -> xr.Dataset:
 
 
 def as_checked(data: xr.Dataset) -> xr.Dataset:
-    """Return a Dataset, marked as checked for `checked_once`."""
+    """Mark a Dataset as checked, if inside `checked_once`, and return it."""
     known = _CHECKED.get()
     if known is not None:
         known[id(data)] = data
@@ -424,7 +426,7 @@ def as_checked(data: xr.Dataset) -> xr.Dataset:
 
 
 def checked_annotations(data: Any) -> xr.Dataset:
-    """Return annotations that follow the schema, or raise; predictions are refused.
+    """Return annotations that follow the schema, or raise; predictions and votes are refused.
 
     Examples
     --------
@@ -439,7 +441,7 @@ def checked_annotations(data: Any) -> xr.Dataset:
 
 
 def no_predictions(data: Any) -> Any:
-    """Return data (a tree node as a Dataset), or raise if they are predictions or votes.
+    """Return data (the node of a DataTree as a Dataset), or raise for predictions and votes.
 
     Examples
     --------
@@ -467,9 +469,9 @@ def no_predictions(data: Any) -> Any:
 
 
 def checked_predictions(data: Any, *, sets: bool = False) -> xr.Dataset:
-    """Return predictions that follow the schema, or raise; annotations are refused.
+    """Return predictions that follow the schema, or raise; annotations and votes are refused.
 
-    Sets of labels are refused too, unless ``sets``.
+    Predicted sets of labels are refused too, unless ``sets`` is true.
 
     Examples
     --------
@@ -503,5 +505,5 @@ def checked_predictions(data: Any, *, sets: bool = False) -> xr.Dataset:
 
 
 def _dataset(data: Any) -> Any:
-    """Return the Dataset of a node, such as ``evaluation["annotations"]``."""
+    """Return the Dataset of a DataTree node, such as ``evaluation["annotations"]``."""
     return data.to_dataset() if isinstance(data, xr.DataTree) else data

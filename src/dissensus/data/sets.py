@@ -1,8 +1,8 @@
 """Sets of labels: answers that can contain several labels.
 
 Annotations of kind "set" have one row for each answer. The coordinate ``label`` has the distinct
-answers as text, such as "joy;love", and the variable ``member`` (label, element) says which labels
-of the coordinate ``element`` are in each answer.
+answers as text, such as "joy;love". The coordinate ``element`` has the labels. The variable
+``member`` (label, element) says which labels each answer contains.
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ OF_SETS: Final = (
     "alt_test. Call other functions for each label (is it in the answer or not): "
     "dissensus.by_label(function, annotations, ...). dissensus.evaluate compares predicted sets"
 )
-"""Advice in errors of functions that do not accept sets."""
+"""Advice in the errors of functions that do not accept annotations of kind "set"."""
 OF_PREDICTED_SETS: Final = (
     'If annotators can also give several labels, read the annotations with kind="set". Sets are '
     "compared by discrepancy_ratio, advantage_probability, winning_rate and alt_test, with "
     'distance="jaccard" or "masi", and scored by set_score'
 )
 _BOTH: Final = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
-"""The possible cells of a column that marks a label, as text."""
+"""The possible cells of a column that says whether a label applies, as text."""
 _SEVERAL: Final = (list, tuple, set, frozenset)
 _STATEMENT: Final = ("item", "annotator", "system", "trial", "pool")
-"""Columns whose rows with the same values are one answer."""
+"""Roles of columns: rows with the same values in these columns are one answer."""
 _REPEATED: Final = "For repetitions, name the column of their numbers with trial="
 
 
 class Answers(NamedTuple):
-    """Answers that are sets of labels."""
+    """A table of answers that are sets of labels."""
 
     columns: dict[str, pd.Series[Any]]
     """The columns of the table by role, with one row for each answer."""
     first: Ints
-    """The first row of the table of each answer."""
+    """(answer): its first row in the original table."""
     label: tables.Encoded
-    """The distinct answers, as text."""
+    """Each answer as a code into the distinct answers, which are text."""
     elements: Names
-    """The labels that answers contain."""
+    """The label space: all labels that an answer can contain."""
     member: Flags
-    """(label, element): whether a label is in an answer."""
+    """(distinct answer, element): whether the answer contains the label."""
     words: dict[str, str]
-    """The separator and the word for no label in the text of answers."""
+    """The attributes ``separator`` and ``none``, for answers as text."""
 
 
 def joined(elements: Names, member: Flags, separator: str, none: str) -> list[str]:
-    """Return answers as text.
+    """Return answers as text; ``member`` (answer, element) says which labels each one contains.
 
     >>> joined(np.array(["x", "y"]), np.array([[True, True], [False, False]]), ";", "(none)")
     ['x;y', '(none)']
@@ -73,11 +73,11 @@ def of_columns(
     frame: Any, wanted: Mapping[str, str | None], labels: Sequence[Any] | None,
     error: type[AnnotationError] = AnnotationError, *, none: Any = None,
 ) -> tuple[Any, Sequence[Any] | None]:  # fmt: skip
-    """Replace columns of 0 and 1, one for each label, by a column of lists.
+    """Replace columns of 0 and 1, one for each label, by one column with lists of labels.
 
-    Return the table and the labels, which are ``labels`` or the names of these columns. Other
-    tables are returned as they are. ``wanted`` has the names of columns by role. A column with the
-    name ``none`` is not a label: it is 1 if no label applies.
+    Return the new table and the labels: ``labels``, or the names of the columns of 0 and 1. A table
+    without such columns is returned unchanged. ``wanted`` has the names of columns by role. A
+    column with the name ``none`` is not a label: it is 1 if no label applies.
 
     >>> wide = {"item": [1, 2], "annotator": ["a", "a"], "joy": [1, 0], "love": [1, 0]}
     >>> roles = {"item": "item", "annotator": "annotator", "label": "label"}
@@ -127,12 +127,12 @@ def of_columns(
 
 
 def _marks(column: pd.Series[Any]) -> Floats:
-    """Return 0 and 1, or true and false, as numbers; nan for anything else."""
+    """Return cells that are 0 or 1, true or false, as numbers; nan for other cells."""
     return np.asarray(column.astype(str).str.lower().map(_BOTH), dtype=np.float64)
 
 
 def are_marks(column: pd.Series[Any]) -> bool:
-    """Return whether a column has only 0 and 1, or true and false."""
+    """Return whether all cells of a column are 0 or 1, true or false."""
     return not bool(np.isnan(_marks(column)).any())
 
 
@@ -143,18 +143,18 @@ def gathered(
     none: Any,
     labels: tables.Encoded | None,
 ) -> Answers:
-    """Join the rows of each answer.
+    """Return a table with one row for each answer; the labels of its rows are joined.
 
     Parameters
     ----------
     column, names : dict
-        The columns of the table, and their names, by role.
+        By role: the columns of the table, and their names.
     separator : str or None
-        The text between labels of one row.
+        The text between the labels of one row.
     none : label or None
         The word for an answer without labels.
     labels : Encoded or None
-        The label space.
+        The label space; by default all labels in the table.
     """
     name = names["label"]
     between = _separator(separator)
@@ -190,7 +190,7 @@ def gathered(
 def refuse_words(
     separator: Any, none: Any, of: str, error: type[AnnotationError] = AnnotationError
 ) -> None:
-    """Raise if arguments for sets are given for another kind; ``of`` is the noun of the message."""
+    """Raise if arguments for sets are given with another kind; ``of`` is a noun for the message."""
     for argument, value in (("separator", separator), ("none", none)):
         if value is not None:
             raise error(
@@ -200,7 +200,7 @@ def refuse_words(
 
 
 def _separator(separator: Any) -> str:
-    """Return the separator of labels without surrounding blanks."""
+    """Return the separator of labels, without blanks if these are on one side only."""
     if separator is None:
         return SEPARATOR
     if not isinstance(separator, str) or not separator.strip():
@@ -209,12 +209,12 @@ def _separator(separator: Any) -> str:
             hint="If blanks separate the labels, split the text into lists first",
         )  # fmt: skip
     bare = separator.strip()
-    # Blanks on both sides are kept, so that " / " does not split "n/a".
+    # Blanks are kept if they are on both sides, so that " / " does not split "n/a".
     return separator if separator[0].isspace() and separator[-1].isspace() else bare
 
 
 def _word_of_none(none: Any, between: str, labels: tables.Encoded | None) -> str | None:
-    """Return the word of the empty set as text."""
+    """Return the argument ``none``, the word of the empty set, as text; None if not given."""
     if none is None:
         return None
     word = "" if tables.kind_of(none) not in (tables.TEXT, tables.NUMBER) else _text(none)
@@ -231,7 +231,7 @@ def _word_of_none(none: Any, between: str, labels: tables.Encoded | None) -> str
 
 
 def _text(value: Any) -> str:
-    """Return a name as text: 0 and 0.0 are the same."""
+    """Return a name as text; 0 and 0.0 both become "0"."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value).strip()
@@ -240,7 +240,10 @@ def _text(value: Any) -> str:
 def _categories(
     column: pd.Series[Any], name: str, between: str, word: str | None
 ) -> tables.Encoded | None:
-    """Return the categories of an ordered categorical as the label space, if they are labels."""
+    """Return the categories of an ordered categorical as the label space.
+
+    Return None for other columns, and if a category joins several labels.
+    """
     if not isinstance(column.dtype, pd.CategoricalDtype) or not column.dtype.ordered:
         return None
     words = column.dtype.categories.to_series().reset_index(drop=True)
@@ -251,22 +254,22 @@ def _categories(
 
 
 class _Read(NamedTuple):
-    """The labels in the rows of a table."""
+    """The labels in the rows of a column. Rows with equal entries share the labels of one entry."""
 
     row: Ints
-    """(label,): the row of each label."""
+    """(label): the row in which each label is."""
     place: Ints
-    """(label,): the place of each label in ``parts``."""
+    """(label): the place of each label in ``parts``."""
     parts: list[Any]
-    """The labels of the distinct entries."""
+    """(part): the labels of all distinct entries, one entry after the other."""
     first: Ints
-    """(part,): the first row with the entry."""
+    """(part): the first row with this entry."""
     whole: Flags
-    """(row,): whether a row is a whole answer: a list, several labels, or the word of none."""
+    """(row): whether the row is a whole answer: a list, several labels, or the word of none."""
 
 
 def _spread(column: pd.Series[Any], name: str, separator: str | None, word: str | None) -> _Read:
-    """Split rows into labels; each distinct entry is split only once."""
+    """Return the labels in each row of a column; each distinct entry is split only once."""
     cells = column.tolist()
     if any(not isinstance(cell, str | int | float | np.generic) for cell in cells):
         code, distinct = np.arange(len(cells)), cells
@@ -304,7 +307,10 @@ _JOINED: Final = ("labels, or the word of none= alone, in the same capitals", ""
 def _parts(
     cell: Any, separator: str | None, word: str | None
 ) -> tuple[list[Any], tuple[str, str] | None]:
-    """Return the stripped labels of an entry; on failure, the expected form and a hint."""
+    """Return the labels of an entry without surrounding blanks, and None.
+
+    If the entry is invalid, return no labels, and a pair: the expected form and a hint.
+    """
     if isinstance(cell, np.ndarray) and cell.ndim == 1:
         cell = cell.tolist()
     if isinstance(cell, _SEVERAL):
@@ -332,7 +338,7 @@ def _parts(
 
 
 def _elements(read: _Read, name: str, labels: tables.Encoded | None) -> tuple[Ints, Names]:
-    """Return the code of each label, and the label space."""
+    """Return the code of each label in ``read.row``, and the label space."""
     if not read.parts:
         if labels is not None:
             return np.zeros(0, dtype=np.int64), labels.values
@@ -356,7 +362,7 @@ def _elements(read: _Read, name: str, labels: tables.Encoded | None) -> tuple[In
 
 
 def _statements(column: dict[str, pd.Series[Any]], names: Mapping[str, str]) -> tuple[Ints, Ints]:
-    """Return the answer of each row, and the first row of each answer."""
+    """Return the number of each row's answer (row), and the first row of each answer (answer)."""
     key = np.zeros(len(column["label"]), dtype=np.int64)
     for role in _STATEMENT:
         if role in column:
@@ -370,7 +376,10 @@ def _statements(column: dict[str, pd.Series[Any]], names: Mapping[str, str]) -> 
 def _require_whole(
     read: _Read, statement: Ints, column: dict[str, pd.Series[Any]], name: str
 ) -> None:
-    """Raise if an answer has several rows, and one of them is a whole answer."""
+    """Raise if an answer has several rows, one of which is already a whole answer.
+
+    ``statement`` (row) is the number of each row's answer.
+    """
     several = np.bincount(statement)[statement] > 1
     bad = np.flatnonzero(several & read.whole)
     if not len(bad):
@@ -397,7 +406,7 @@ def _row_names(column: dict[str, pd.Series[Any]], row: int) -> str:
 def _require_once(
     statement: Ints, element: Ints, row: Ints, space: Names, name: str, *, repeated: bool
 ) -> None:
-    """Raise if an answer contains a label twice."""
+    """Raise if an answer contains a label twice; the arrays are along labels."""
     key = statement * len(space) + element
     repeated_rows = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
     if not len(repeated_rows):
@@ -420,7 +429,7 @@ def _require_same(
     statement: Ints,
     names: Mapping[str, str],
 ) -> None:
-    """Raise if rows of one answer differ in anything but the label."""
+    """Raise if rows of one answer differ in a column other than the label."""
     for role, value in column.items():
         if role in ("label", *_STATEMENT):
             continue

@@ -1,12 +1,12 @@
-"""Check columns of tables, and convert them to integer codes and plain names.
+"""Check columns of tables, and convert them to integer codes and names of plain types.
 
-`encode` replaces names by codes, sorted or in the order of appearance, `numbers` reads numbers, and
-`match` finds names. Errors name the column and the row (counted from 0).
+`encode` replaces names by codes, `numbers` reads numbers, and `match` finds names in other names.
+Errors name the column and the row (counted from 0).
 
-Tables have the same content in many types: the number 3 may be an integer, a float, a decimal or a
-nullable, and a day may be a date or a time stamp. Names become arrays of int64, float64 or text, so
-that the same content is equal from any source. Lists, durations, complex numbers, missing entries
-and text mixed with numbers are errors.
+The same content can have many types: the number 3 may be an integer, a float, a decimal or a
+nullable integer, and a day may be a date or a time stamp. Names become arrays of int64, float64 or
+text, so that names from different sources can be compared. Lists, durations, complex numbers,
+missing entries and text mixed with numbers are errors.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _OBJECT_TEXT_BYTES = 1 << 28
 
 
 def kind_of(value: Any) -> str:
-    """Return the kind of a value, or the name of its type if it cannot be a name."""
+    """Return the kind of a value, one of `KINDS`; the name of its type if it cannot be a name."""
     if isinstance(value, str):
         return TEXT
     if isinstance(value, bool | np.bool_):
         return BOOLEAN
-    if isinstance(value, np.timedelta64):  # an integer for NumPy
+    if isinstance(value, np.timedelta64):  # a subclass of np.integer
         return type(value).__name__
     if isinstance(value, int | float | np.integer | np.floating | Decimal):
         return NUMBER
@@ -55,8 +55,8 @@ def kind_of(value: Any) -> str:
 def plain(values: Array, name: str, error: type[AnnotationError] = AnnotationError) -> Array:
     """Return distinct values of one kind as an array of int64, float64 or text.
 
-    If all values are text that spells whole numbers, they become numbers, unless information is
-    lost (one "07" keeps all values text). Whole floats become integers, true and false become 1 and
+    Text becomes integers if all values spell whole numbers and no information is lost: one "07"
+    keeps all values text. Floats become integers if all are whole, and true and false become 1 and
     0. Integers beyond 64 bits become text with all digits, and dates become text.
     """
     form = values.dtype.kind
@@ -82,7 +82,7 @@ def plain(values: Array, name: str, error: type[AnnotationError] = AnnotationErr
 
 
 def unusable(name: str, kind: str, where: str, error: type[AnnotationError]) -> AnnotationError:
-    """Return an error about values of a type that cannot be names or numbers."""
+    """Return the error for values whose type cannot be a name or a number."""
     return error(
         f"column {name!r}",
         where=where,
@@ -113,14 +113,14 @@ def _fit(numbers: list[int]) -> bool:
 
 
 def _integers(numbers: list[int]) -> Array:
-    """Return integers as int64 if possible, else as text: floats would round some to be equal."""
+    """Return integers as int64 if they fit, else as text: as floats, some would become equal."""
     if _fit(numbers):
         return np.array(numbers, dtype=np.int64)
     return as_text([str(number) for number in numbers])
 
 
 def _floats(values: Floats, name: str, error: type[AnnotationError]) -> Array:
-    """Convert floats to integers if all are whole numbers, or raise on infinities."""
+    """Return floats, as integers if all are whole numbers; raise if one is infinite."""
     if not np.isfinite(values).all():
         raise error(f"column {name!r}", expected="finite numbers", found="an infinity")
     if (values == np.rint(values)).all() and (np.abs(values) < 2.0**63).all():
@@ -129,7 +129,7 @@ def _floats(values: Floats, name: str, error: type[AnnotationError]) -> Array:
 
 
 def _numbers(cells: list[Any], name: str, error: type[AnnotationError]) -> Array:
-    """Convert objects to numbers: integers of any size, floats, decimals."""
+    """Return objects that are numbers (integers of any size, floats, decimals) as `plain` does."""
     others = [cell for cell in cells if not isinstance(cell, int | np.integer)]
     if not others:
         return _integers([int(cell) for cell in cells])
@@ -150,7 +150,7 @@ def _numbers(cells: list[Any], name: str, error: type[AnnotationError]) -> Array
 
 
 def _times(values: Array) -> Array:
-    """Write time stamps in the longest unit that is exact: days as days."""
+    """Return time stamps as text, in the longest unit that is exact for all of them."""
     for unit in ("D", "s", "ms", "us"):
         shorter = values.astype(f"datetime64[{unit}]")
         if (shorter == values).all():
@@ -159,7 +159,7 @@ def _times(values: Array) -> Array:
 
 
 def _moments(cells: list[Any], name: str, error: type[AnnotationError]) -> Array:
-    """Write dates and times in arrays of objects; if they have a time zone, in UTC."""
+    """Return dates and times (objects) as text; times with a time zone are converted to UTC."""
     zoned = [getattr(cell, "tzinfo", None) is not None for cell in cells]
     if any(zoned) != all(zoned):
         raise error(
@@ -176,11 +176,11 @@ def _moments(cells: list[Any], name: str, error: type[AnnotationError]) -> Array
 _UNIFORM: Final = frozenset(
     {"string", "integer", "floating", "mixed-integer-float", "decimal", "boolean", "empty"}
 )
-"""Pandas' names for columns of objects of one kind."""
+"""Pandas' names for the types of columns of objects that have only one kind."""
 
 
 class Encoded(NamedTuple):
-    """One column as integer codes into its distinct values."""
+    """A column as integer codes (row), and the distinct values that the codes stand for."""
 
     codes: Ints
     values: Array
@@ -201,9 +201,9 @@ def encode(
 ) -> Encoded:
     """Replace the values of a column by codes of its distinct values.
 
-    The values are made `plain`. With ``sort`` they are ordered (numbers by size, text by alphabet,
-    an ordered categorical by its categories, including unused ones), otherwise by first appearance.
-    ``hint`` is advice about missing values.
+    The distinct values are converted by `plain`. With ``sort`` they are sorted: numbers by size,
+    text by alphabet, and an ordered categorical by its categories, including unused categories.
+    Otherwise they are in the order of first appearance. ``hint`` is advice about missing values.
     """
     present(column, name, error, hint)
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -217,7 +217,7 @@ def encode(
     _require_usable(values, codes, name, error, hint)
     values = plain(values, name, error)
     if column.dtype == object:
-        # Two objects may have one name: 0.1 and Decimal("0.1"), or one moment in two time zones.
+        # Different objects may now be equal: 0.1 and Decimal("0.1"), or a time in two time zones.
         recoded, values = pd.factorize(values)
         codes = recoded[codes]
     if sort:
@@ -229,7 +229,7 @@ def encode(
 def _by_category(
     column: pd.Series[Any], name: str, error: type[AnnotationError], hint: str
 ) -> Encoded:
-    """Encode an ordered categorical; the order and unused categories are kept."""
+    """Encode an ordered categorical, with its order and its unused categories."""
     assert isinstance(column.dtype, pd.CategoricalDtype)
     codes, values = column.cat.codes.to_numpy().astype(np.int64), column.dtype.categories.to_numpy()
     _require_one_kind(pd.Series(values, dtype=object), f"{name} (its categories)", error)
@@ -243,7 +243,7 @@ def present(
     error: type[AnnotationError] = AnnotationError,
     hint: str = "",
 ) -> None:
-    """Raise if an entry is missing. The error names the first missing or blank entry."""
+    """Raise if an entry is missing; the error names the first missing or blank entry."""
     lacking = missing(column)
     if lacking.any():
         raise _missing(lacking, blank(column), name, error, hint)
@@ -252,7 +252,7 @@ def present(
 def _missing(
     lacking: Flags, blanks: Flags, name: str, error: type[AnnotationError], hint: str
 ) -> AnnotationError:
-    """Return the error about rows whose entry is missing or consists of blanks."""
+    """Return the error for rows whose entry is missing or consists of blanks."""
     rows = np.flatnonzero(lacking | blanks)
     several = lacking.any() and blanks.any()
     only = f", {blanks.sum()} of them with nothing but blanks" if several else ""
@@ -264,7 +264,7 @@ def _missing(
 
 
 def blank(column: pd.Series[Any]) -> Flags:
-    """Return which entries of a column are text that is empty or only blanks.
+    """Return whether each entry of a column is text that is empty or has only blanks (row).
 
     >>> blank(pd.Series(["a", " ", ""])), blank(pd.Series([1, 2]))
     (array([False,  True,  True]), array([False, False]))
@@ -276,7 +276,7 @@ def blank(column: pd.Series[Any]) -> Flags:
 
 
 def missing(column: pd.Series[Any]) -> Flags:
-    """Return which entries of a column are missing.
+    """Return whether each entry of a column is missing (row).
 
     >>> missing(pd.Series([Decimal("sNaN"), Decimal(1)], dtype=object))
     array([ True, False])
@@ -309,7 +309,7 @@ def _require_one_kind(column: pd.Series[Any], name: str, error: type[AnnotationE
 def _require_usable(
     values: Array, codes: Ints, name: str, error: type[AnnotationError], hint: str
 ) -> None:
-    """Raise if a name is blank, infinite or cannot be stored; the error names its first row."""
+    """Raise if a name is blank, is infinite or cannot be stored; the error names its first row."""
     if values.dtype.kind in "OU":
         blanks = np.isin(codes, np.flatnonzero(blank(pd.Series(values, dtype=object))))
         if blanks.any():
@@ -328,14 +328,14 @@ def _require_usable(
 
 
 def _unusable(cell: Any) -> str:
-    """Return the reason that a value cannot be a name; empty if it can."""
+    """Return the reason why a value cannot be a name; "" if it can be a name."""
     if not isinstance(cell, str):
         return "an infinity" if isinstance(cell, float | Decimal) and math.isinf(cell) else ""
     if cell and cell.isprintable():
         return ""
     if not cell:
         return "empty text"
-    if "\0" in cell:  # NumPy drops trailing NULs, so that names could become equal
+    if "\0" in cell:  # NumPy drops NULs at the end: two names could become equal
         return f"{cell!r}, with a NUL character"
     if any("\ud800" <= character <= "\udfff" for character in cell):
         return f"{cell!r}, with half of a surrogate pair, which no file can hold"
@@ -349,15 +349,18 @@ def numbers(
     hint: str = "",
     blank_hint: str = "",
 ) -> Floats:
-    """Return a column as finite floats, or raise; the error names the first wrong row."""
+    """Return a column as finite floats, or raise; the error names the first wrong row.
+
+    ``blank_hint`` is advice about missing and blank entries, ``hint`` about other entries.
+    """
     present(column, name, error, blank_hint)
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.dtype.categories.dtype)
-    if column.dtype.kind in "mMc":  # pandas would count nanoseconds, or drop the imaginary part
+    if column.dtype.kind in "mMc":  # pandas would count nanoseconds, or drop imaginary parts
         first_cell = repr(column.iloc[0])
         raise error(f"column {name!r}", where="row 0", expected="a finite number", found=first_cell)
     read = pd.to_numeric(column, errors="coerce").to_numpy()
-    if read.dtype.kind == "c":  # complex numbers with an imaginary part
+    if read.dtype.kind == "c":  # complex numbers in a column of objects
         read = np.where(read.imag == 0, read.real, np.nan)
     values = read.astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(values))
@@ -379,7 +382,7 @@ _GROUPED: Final = re.compile(r"\s*[-+]?\d{1,3}(,\d{3})+\s*\Z")
 
 
 def _of_comma(name: str, cell: Any) -> str:
-    """Return a hint on a number with a comma, or "".
+    """Return a hint for a number that is written with a comma, or "".
 
     >>> _of_comma("score", "1,5"), _of_comma("score", "1,500")
     ("Write a decimal point: table['score'].str.replace(',', '.')",
@@ -401,7 +404,7 @@ def _plainly(cell: Any) -> str:
 
 
 def are_fractions(values: Array) -> bool:
-    """Return whether names are numbers, or text of numbers, some with fractions.
+    """Return whether all names are numbers (or text that spells numbers), some with fractions.
 
     >>> are_fractions(np.array(["8.84", "9"])), are_fractions(np.array(["8", "9"]))
     (True, False)
@@ -415,15 +418,15 @@ def are_fractions(values: Array) -> bool:
 def match(values: Array, vocabulary: Array) -> Ints:
     """Return the place of each value in a vocabulary, -1 if it is missing.
 
-    If one side is text and the other is numbers, both are compared as text, since a single word in
-    a CSV file makes the whole column text.
+    If one array is text and the other numbers, numbers are compared as text: a single word in a CSV
+    file makes the whole column text.
     """
     # "T" is NumPy's variable-width text, which Zarr returns.
     values, vocabulary = (
         v.astype(object) if v.dtype.kind == "T" else v for v in (values, vocabulary)
     )
     if values.dtype == vocabulary.dtype and np.array_equal(values, vocabulary):
-        return np.arange(len(values))  # takes a hundredth of the time
+        return np.arange(len(values))  # about 100 times as fast as the look-up below
     left, right = pd.Index(values), pd.Index(vocabulary)
     if (values.dtype.kind in "UO") != (vocabulary.dtype.kind in "UO"):
         left, right = _spelled(values), _spelled(vocabulary)
@@ -431,7 +434,10 @@ def match(values: Array, vocabulary: Array) -> Ints:
 
 
 def widened(labels: Array, others: Array) -> Array:
-    """Append the ``others`` that are not in ``labels``; text and numbers together become text."""
+    """Return ``labels``, then the ``others`` that are not among them.
+
+    Text and numbers together become text.
+    """
     new = others[match(others, labels) < 0]
     if (new.dtype.kind in "UOT") != (labels.dtype.kind in "UOT"):
         labels, new = labels.astype(np.str_), new.astype(np.str_)
@@ -439,7 +445,7 @@ def widened(labels: Array, others: Array) -> Array:
 
 
 def _spelled(values: Array) -> pd.Index[Any]:
-    """Write numbers as text in the shortest form: 2.0 as "2"."""
+    """Return numbers as text in the shortest form, such as "2" for 2.0; text is unchanged."""
     if values.dtype.kind == "f":
         return pd.Index([np.format_float_positional(value, trim="-") for value in values])
     return pd.Index(values.astype(str))

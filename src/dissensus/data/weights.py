@@ -1,4 +1,7 @@
-"""Arguments with a value for each item, such as weights and clusters, by place or by name."""
+"""Arguments with a value for each item, such as weights and clusters.
+
+Values are matched with items by place, or by the names of items.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,8 @@ from dissensus.kernels.types import Floats, Ints, Names
 def item_weights(weights: Any, items: Names, argument: str, also: str = "") -> Floats:
     """Return one weight for each item, in the order of the items.
 
-    Weights are by place or by name, see `by_item`, and need not sum to 1. ``also`` describes other
-    allowed values of the argument, for error messages.
+    Weights are matched by place or by name, see `by_item`, and need not sum to 1. ``also``
+    describes further values that the argument may have, for error messages.
     """
     expected = f"None, numbers{also}"
     if isinstance(weights, str):
@@ -31,8 +34,8 @@ def item_weights(weights: Any, items: Names, argument: str, also: str = "") -> F
 
 
 def check_values(values: Floats, argument: str) -> None:
-    """Raise unless weights are valid; items are along the last axis."""
-    any_positive = (values > 0).any(axis=-1)  # sums of weights could overflow
+    """Raise unless weights are finite, not negative and not all 0; the last axis is the item."""
+    any_positive = (values > 0).any(axis=-1)  # a sum of weights could overflow
     if not np.isfinite(values).all() or (values < 0).any() or not any_positive.all():
         expected = "finite, non-negative weights, at least one of them positive"
         description = f"values from {values.min()} to {values.max()}"
@@ -40,7 +43,7 @@ def check_values(values: Floats, argument: str) -> None:
 
 
 def _numbers(values: Names, argument: str, expected: str) -> Floats:
-    """Return numbers as floats, or raise on text and dates, which NumPy reads as numbers."""
+    """Return numbers as floats, or raise; NumPy alone would also convert text and dates."""
     cells = values.tolist() if values.dtype.kind == "O" else []
     wrong = next((cell for cell in cells if isinstance(cell, str | bytes)), None)
     if wrong is not None or values.dtype.kind not in "biufO":
@@ -57,8 +60,8 @@ def by_item(given: Any, items: Names, argument: str, noun: str) -> Names:
     """Return the value of each item, in the order of the items.
 
     A DataArray with the coordinate ``item``, a mapping, and a Series with items in the index are
-    matched by name. A Series with the default index 0, 1, ... is matched by place, which is an
-    error if the items are named 0, 1, ... in another order. Other values are matched by place.
+    matched by name. All other values are matched by place, also a Series with the default index 0,
+    1, ... Such a Series is an error if the items are named 0, 1, ... in another order.
     """
     names, values = _parts(given, argument, noun)
     if isinstance(given, pd.Series) and _goes_by_place(given.index, items, argument, noun):
@@ -92,17 +95,17 @@ def _parts(given: Any, argument: str, noun: str) -> tuple[Names | None, Names]:
 
 
 def _names(given: list[Any]) -> Names:
-    """Return names as an array; tuples become text, since NumPy would convert them to rows."""
+    """Return names as an array; tuples become text, because NumPy would make rows of them."""
     return np.asarray([repr(name) if isinstance(name, tuple) else name for name in given])
 
 
 def _objects(given: Collection[Any]) -> Names:
-    """Return an array of objects: NumPy would convert None to text if there is text."""
+    """Return an array of objects: NumPy would convert the 1 in ``[1, "a"]`` to text."""
     return np.fromiter(given, dtype=object, count=len(given))
 
 
 def _goes_by_place(index: pd.Index[Any], items: Names, argument: str, noun: str) -> bool:
-    """Return whether a Series has pandas' default index, not names of items."""
+    """Return whether a Series is matched by place: its index is pandas' default, not items."""
     if not isinstance(index, pd.RangeIndex) or not index.equals(pd.RangeIndex(len(index))):
         return False
     place = places(index.to_numpy(), items)
@@ -119,7 +122,10 @@ def _goes_by_place(index: pd.Index[Any], items: Names, argument: str, noun: str)
 
 
 def by_name(names: Names, items: Names, argument: str, noun: str = "weight") -> Ints:
-    """Return the place of each item among names; names of other items are ignored."""
+    """Return the place of each item in ``names``, or raise if an item is not there, or twice.
+
+    Further names are ignored.
+    """
     doubled = pd.Index(names).duplicated()
     if doubled.any():
         description = f"{shown(list(names[doubled]))} more than once"
@@ -133,7 +139,7 @@ def by_name(names: Names, items: Names, argument: str, noun: str = "weight") -> 
 
 
 def places(names: Names, items: Names) -> Ints:
-    """Return the place of each item among names, -1 if missing; dates and times match as text."""
+    """Return the place of each item in ``names``, -1 if missing; dates and times match as text."""
     place = np.full(len(items), -1, dtype=np.int64)
     for spelled in _spellings(names) if items.dtype.kind in "OUT" else [names]:
         place = np.where(place < 0, tables.match(items, spelled), place)
@@ -141,9 +147,10 @@ def places(names: Names, items: Names) -> Ints:
 
 
 def _spellings(names: Names) -> list[Names]:
-    """Write dates and times as annotations hold them, in every unit that loses nothing.
+    """Return dates and times as text, in each unit that is exact; other names unchanged.
 
-    Annotations use the unit that all items need: days, unless one item has hours.
+    Annotations store the names of items as text, in the longest unit that is exact for all items:
+    in days, unless one item has hours.
     """
     kinds = {kind_of(name) for name in names} if names.dtype.kind == "O" else set()
     if names.dtype.kind != "M" and not (kinds and kinds <= {DAY, TIME}):

@@ -1,1 +1,1 @@
-"""The whole, strung together."""
+"""Evaluations: from annotations and predictions to draws and tables."""

@@ -67,7 +67,7 @@ SOURCE: Final = "model"
 NOTE: Final = "Accuracies are not estimated"
 MODELS: Final = ("dawid_skene", "symmetric_confusion")
 MOST_LABELS: Final = 30
-"""Maximum number of labels. With more, few items get the same label twice."""
+"""Maximum number of labels. With more labels, few items get the same label from two annotators."""
 _NO_TRUTH: Final = {"ranking": "rankings do not name one label",
                     "continuous": "numbers are not right or wrong"}  # fmt: skip
 
@@ -85,12 +85,12 @@ class AccuracyPlan(Plan):
     """The models to compare, and their data."""
 
     candidates: tuple[Candidate, ...]
-    """The first is used, unless another one predicts labels better."""
+    """The first one is used, unless another one predicts labels better."""
     error_correlation: Any = LEARNED
     truth: Any = None
     """Known true labels of some items."""
     predictions: xr.Dataset | None = None
-    """One label of each system and item; None if systems gave none."""
+    """The one label that each system gives an item; None if there are no such predictions."""
 
 
 def plan(
@@ -102,7 +102,7 @@ def plan(
     Raises
     ------
     ArgumentError
-        If the model is unknown or cannot be fitted to such annotations, or if ``truth`` has
+        If the model is unknown or cannot be fitted to these annotations, or if ``truth`` has
         unknown items or labels.
     """
     arguments.one_of("truth_model", truth_model, (AUTO, *MODELS, None))
@@ -182,7 +182,7 @@ def _reason(annotations: xr.Dataset, threshold: float | None, by_name: bool) -> 
 def _require_enough(
     annotations: xr.Dataset, threshold: float | None, truth: Any, reason: Reason
 ) -> None:
-    """Raise the reason, unless it is too few annotators and enough true labels are known."""
+    """Raise the reason not to fit a model, unless enough true labels make up for few annotators."""
     impossible = bool(no_one_label(annotations, threshold, alone=True))
     known = 0 if impossible else n_known(annotations, truth)
     if known >= FEWEST and reason.text in (NO_PAIR, too_few(annotations)):
@@ -197,7 +197,7 @@ def _require_enough(
 def no_one_label(annotations: xr.Dataset, threshold: float | None, *, alone: bool = False) -> str:
     """Return why labels cannot be right or wrong, or why annotators cannot be compared.
 
-    The text is "" if they can. With ``alone``, items may have only one annotator.
+    The text is "" if there is no such reason. With ``alone``, items may have only one annotator.
     """
     kind = annotations.attrs["kind"]
     if kind in _NO_TRUTH:
@@ -221,7 +221,7 @@ def too_few(annotations: xr.Dataset) -> str:
 def _candidates(
     annotations: xr.Dataset, predictions: xr.Dataset | None, anonymous: bool
 ) -> tuple[Candidate, ...]:
-    """Return the two models; ``anonymous`` annotators share their parameters."""
+    """Return the two models; if annotators are ``anonymous``, they share all parameters."""
     ordered = annotations.attrs["kind"] == "ordinal" and not are_classes(annotations, predictions)
     annotators = "all annotators" if anonymous else "each annotator"
     return (
@@ -241,7 +241,7 @@ def _candidates(
 def one_label_each(
     annotations: xr.Dataset, predictions: xr.Dataset | None
 ) -> tuple[xr.Dataset | None, str]:
-    """Return the one label of each system and item, or the reason that there is none."""
+    """Return the one label that each system gives each item; or None, and the reason."""
     if predictions is None:
         return None, ""
     firsts = first_labels(annotations, predictions)
@@ -267,7 +267,7 @@ _COMPARED: Final = 1000
 
 
 class Run(NamedTuple):
-    """A plan, the draws that are kept per chain, and the draws made for each kept draw (thin)."""
+    """A plan, the number of draws kept per chain, and ``thin``: the draws made for each of them."""
 
     plan: AccuracyPlan
     draws: int
@@ -287,8 +287,8 @@ class Fitted(NamedTuple):
 def fits(annotations: xr.Dataset, run: Run) -> Fitted:
     """Fit all candidates, and choose the one that predicts labels best.
 
-    All systems are evaluated in one fit. Their predictions are not evidence of the truth:
-    otherwise systems with the same errors would outvote the annotators.
+    Each fit evaluates all systems. Predictions are not evidence of the truth: otherwise systems
+    with the same errors would outvote the annotators.
     """
     rng = generator(run.settings.random_seed, "accuracy")
     done: list[tuple[Candidate, xr.DataTree, xr.Dataset]] = []
@@ -315,7 +315,11 @@ def fits(annotations: xr.Dataset, run: Run) -> Fitted:
 
 
 def _best(done: list[tuple[Candidate, xr.DataTree, xr.Dataset]]) -> tuple[int, list[str]]:
-    """Choose by leave-one-out prediction: the first, or one better by 2 standard errors."""
+    """Return the position of the chosen fit, and remarks.
+
+    The first fit is chosen, unless another one predicts left-out items better by more than 2
+    standard errors.
+    """
     if len(done) < 2:
         return 0, []
     elpd = [_pointwise(fit) for _, fit, _ in done]
@@ -335,7 +339,7 @@ def _best(done: list[tuple[Candidate, xr.DataTree, xr.Dataset]]) -> tuple[int, l
 
 
 def _pointwise(fit: xr.DataTree) -> Any:
-    """Return the contribution of each item to the expected log density of items left out."""
+    """Return the contribution of each item to the expected log density of left-out items."""
     import arviz as az
 
     density = fit["log_likelihood"].to_dataset()
@@ -345,15 +349,16 @@ def _pointwise(fit: xr.DataTree) -> Any:
         density = density.isel({ITEM: places})
     tree = xr.DataTree.from_dict({"log_likelihood": density, "posterior": fit["posterior"]})
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pareto k: a few items seldom change which model is best
+        # Warnings about Pareto k: a few items seldom change which model is best.
+        warnings.simplefilter("ignore")
         return az.loo(tree, var_name="labels", pointwise=True).elpd_i.to_numpy()
 
 
 def _require_settled(draws: xr.Dataset, plan: AccuracyPlan, candidate: Candidate) -> None:
-    """Raise if chains disagree, unless the model was named.
+    """Raise if chains disagree about accuracies, unless the caller named the model.
 
-    Few labels, or labels that hardly agree, have two explanations: accurate annotators of hard
-    items, or inaccurate annotators.
+    If labels are few, or hardly agree, chains may differ in how they explain the labels: by hard
+    items and accurate annotators, or by inaccurate annotators.
     """
     diagnostics = diagnosed(draws)
     if diagnostics["n_items_poor"] and not plan.by_name:
@@ -369,12 +374,12 @@ def _require_settled(draws: xr.Dataset, plan: AccuracyPlan, candidate: Candidate
 
 
 def on_average(people: xr.DataArray) -> xr.DataArray:
-    """Return the draws of annotators' mean accuracy."""
+    """Return draws (chain, draw) of the annotators' mean accuracy."""
     return people.mean(ANNOTATOR) if ANNOTATOR in people.dims else people
 
 
 def diagnosed(draws: xr.Dataset) -> dict[str, Any]:
-    """Return the worse diagnostics of systems and of the annotators' mean."""
+    """Return the worse diagnostics: of the systems' accuracies, or of the annotators' mean."""
     each = [settled(on_average(draws["annotator_accuracy"]))]
     if "estimated_accuracy" in draws:
         each.append(settled(draws["estimated_accuracy"]))
@@ -388,12 +393,12 @@ def diagnosed(draws: xr.Dataset) -> dict[str, Any]:
 
 
 def settled(draws: xr.DataArray) -> dict[str, Any]:
-    """Return diagnostics of accuracies; ``n_items_poor`` is 1 if they are not to be shown."""
+    """Return diagnostics of accuracies; ``n_items_poor`` is 1 if they are too poor to be shown."""
     flat = draws.to_numpy().reshape(*(draws.sizes[dim] for dim in SAMPLE), -1)
     names = _names(draws)
     whole = xr.DataArray(flat, dims=(*SAMPLE, "accuracy"), coords={"accuracy": names})
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # see diagnosed
+        warnings.simplefilter("ignore", ConvergenceWarning)  # `draws` warns instead
         diagnostics = convergence.diagnosed(whole, "accuracy")
     few = diagnostics["ess_bulk_min"] < LEAST_EFFECTIVE
     broken = diagnostics["n_items_undefined"] or diagnostics["n_items_stuck"]
@@ -429,19 +434,19 @@ def _fit(
 def _draws_of(
     fit: xr.DataTree, annotations: xr.Dataset, predictions: xr.Dataset | None, thin: int
 ) -> xr.Dataset:
-    """Return draws of annotators and systems, and posterior means of items.
+    """Return draws of accuracies of annotators and systems, and posterior means of true labels.
 
     - ``annotator_accuracy`` (chain, draw[, annotator]), ``majority_correct`` and
       ``error_correlation`` (chain, draw); ``truth_mean`` (item, label).
-    - ``estimated_accuracy`` (chain, draw, scope, system): of these items, and of new ones.
-    - ``above_annotators`` (system): P(a system's accuracy exceeds the annotators' mean accuracy).
+    - ``estimated_accuracy`` (chain, draw, scope, system): for these items, and for new items.
+    - ``above_annotators`` (system): P(accuracy on new items exceeds the annotators' mean accuracy).
     - ``known_items`` (system): number of items whose truth must be known for an interval of width
       .1; ``n_known`` (system): number of items whose truth is known.
     """
     posterior = _thinned(fit, thin)
     people = posterior["annotator_accuracy"].copy(deep=True)
     if ANNOTATOR in people.dims and bool((people == people.isel({ANNOTATOR: 0})).all()):
-        people = people.isel({ANNOTATOR: 0}, drop=True)  # one accuracy for all
+        people = people.isel({ANNOTATOR: 0}, drop=True)  # all annotators share one accuracy
     higher = {"better": "higher"}
     out = xr.Dataset({
         "annotator_accuracy": people.drop_attrs().assign_attrs(higher),
@@ -472,15 +477,15 @@ def _draws_of(
 
 
 def design_effect(fit: xr.DataTree, annotations: xr.Dataset) -> xr.DataArray:
-    r"""Return by how much clusters of items increase the variance of systems' accuracy.
+    r"""Return the factor (system) by which clusters increase the variance of systems' accuracy.
 
     .. math:: \max\Bigl(1, 1 + \frac{\frac{C}{C - 1} \sum_c (\sum_{i \in c} r_i)^2
         - \sum_i r_i^2}{\sum_i v_i}\Bigr)
 
     where :math:`p_i` is the probability that the answer to item i is right, :math:`r_i = p_i -
-    \bar p`, :math:`v_i = r_i^2 + p_i (1 - p_i)`, and C is the number of clusters. This is the
-    design effect of cluster samples (Kish 1965, *Survey Sampling*, section 5.4), as a ratio of
-    estimates. Uncertainty about true labels is treated as independent between items.
+    \bar p`, :math:`v_i = r_i^2 + p_i (1 - p_i)`, and C is the number of clusters. The formula
+    estimates the design effect of cluster samples (Kish 1965, *Survey Sampling*, section 5.4). It
+    treats uncertainty about true labels as independent between items.
     """
     observed = fit["observed_data"].to_dataset()
     truth = fit["constant_data"].to_dataset()["truth_mean"]
@@ -504,9 +509,10 @@ def design_effect(fit: xr.DataTree, annotations: xr.Dataset) -> xr.DataArray:
 
 
 def _to_know(variance: xr.DataArray, n_items: xr.DataArray) -> xr.DataArray:
-    """Return the number of items whose truth must be known for an interval of width `WIDTH`.
+    """Return the number (system) of items whose truth must be known for an interval of `WIDTH`.
 
-    With variance v of a single answer, the mean of m of n items has the variance v (1/m - 1/n).
+    The mean over m of n items estimates the mean over all with variance v (1/m - 1/n), if v is the
+    variance of a single answer.
     """
     z = float(stats.norm.ppf(0.5 + PROB / 2))
     needed = 1 / (WIDTH**2 / (4 * z**2 * variance) + 1 / n_items)
@@ -515,7 +521,7 @@ def _to_know(variance: xr.DataArray, n_items: xr.DataArray) -> xr.DataArray:
 
 
 def _thinned(fit: xr.DataTree, thin: int) -> xr.Dataset:
-    """Keep the last of each ``thin`` draws."""
+    """Keep the last of every ``thin`` draws."""
     posterior = fit["posterior"].to_dataset().isel({DRAW: slice(thin - 1, None, thin)})
     return posterior.assign_coords({DRAW: np.arange(posterior.sizes[DRAW])})
 
@@ -523,12 +529,13 @@ def _thinned(fit: xr.DataTree, thin: int) -> xr.Dataset:
 LEAST_DRAWS: Final = 250
 """Minimum number of draws of a chain that are kept."""
 FEW_LABELS: Final = 5000
-"""Maximum number of annotations for which twice as many draws are made: sweeps are quick."""
+"""Up to this number of annotations, sweeps are quick: twice as many draws are kept, and two are
+made for each kept draw."""
 _OUTSIDE: Final = "Labels outside the label space"
 
 
 def draws(groups: Groups, plan: AccuracyPlan, settings: Settings) -> Groups:
-    """Fit, and return the group ``accuracy``."""
+    """Fit the models, and return the group ``accuracy``."""
     annotations = groups["annotations"]
     per_chain = settings.draws // settings.chains
     few = annotations.sizes[ANNOTATION] <= FEW_LABELS
@@ -536,7 +543,7 @@ def draws(groups: Groups, plan: AccuracyPlan, settings: Settings) -> Groups:
     section_notes = Notes()
     with section_notes.of(GROUP), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # see warn_of_chains below
-        warnings.filterwarnings("ignore", _OUTSIDE, DissensusWarning)  # the metrics warn
+        warnings.filterwarnings("ignore", _OUTSIDE, DissensusWarning)  # the metrics warn of them
         fitted = fits(annotations, Run(plan, n, 2 if few else 1, settings))
     attrs: dict[str, Any] = {
         "model": fitted.taken.model, "inference": str(fitted.fit.attrs["inference"]),
@@ -562,15 +569,17 @@ def draws(groups: Groups, plan: AccuracyPlan, settings: Settings) -> Groups:
 def majority(
     annotations: xr.Dataset, predictions: xr.Dataset | None, on_missing: str = "raise"
 ) -> xr.Dataset:
-    """Return accuracies by majority vote: of systems, and of annotators against the others.
+    """Return how often systems and annotators give the majority label of an item.
 
-    ``majority_accuracy`` (system) and ``annotator_majority`` (annotator); n tied labels count 1/n
-    each. NaN for annotators who share no item with others.
+    ``majority_accuracy`` (system) and ``annotator_majority`` (annotator), the latter against the
+    majority of the other annotators; NaN for annotators who share no item with others. Each of n
+    tied labels counts 1/n.
     """
     out = xr.Dataset({"annotator_majority": by_annotator(annotations)})
     if predictions is not None:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DissensusWarning)  # items left out are reported already
+            # The metrics have warned of items that are left out.
+            warnings.simplefilter("ignore", DissensusWarning)
             out["majority_accuracy"] = (
                 statistics.get("majority_vote_accuracy")
                 .function(annotations, predictions, on_missing=on_missing)

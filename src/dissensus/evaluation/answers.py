@@ -1,7 +1,7 @@
 """The group ``answers``: three quantities that are all called accuracy, and which one leads.
 
-- Annotator agreement: a system's rate of agreement with the annotators' labels, each label counted
-  once. It needs no model. Human agreement is the same for two annotators.
+- Annotator agreement: the rate at which a system gives the label of an annotator. Each annotation
+  counts once. No model is needed. Human agreement is this rate for two annotators of an item.
 - Panel agreement: the rate at which a system gives the label that most of a large panel of such
   annotators would give.
 - Accuracy: the rate at which a system gives the one true label.
@@ -50,8 +50,8 @@ def with_answers(
 ) -> Groups:  # fmt: skip
     """Add the group ``answers``, if annotators and systems gave labels.
 
-    ``shape`` (chains, draws) is used without systems only. ``truth_model`` is the status of the
-    section ``accuracy``. If the question is the truth, but systems have no accuracy, the panel
+    ``shape`` (chains, draws) is used only if there are no systems. ``truth_model`` is the status of
+    the section ``accuracy``. If the question is the truth, but systems have no accuracy, the panel
     leads and the attribute ``notes`` says why.
     """
     annotations, predictions = groups["annotations"], groups.get("predictions")
@@ -100,20 +100,20 @@ def _thinned(draws: xr.DataArray, n: int) -> xr.DataArray:
 
 
 class Votes(NamedTuple):
-    """First choices. Each annotator has one vote on an item; tied labels share the vote."""
+    """Annotators' first choices: each has one vote on an item, which tied labels share."""
 
     item: Ints
-    """(vote): position of its item among the items with votes."""
+    """(vote): position of the vote's item among the items with votes."""
     annotator: Ints
-    """(vote)"""
+    """(vote): code of the annotator."""
     agrees: Floats
     """(vote, system): share of the vote for the system's answer."""
     shared: Floats
-    """(vote): sum of its agreements with the other votes on its item."""
+    """(vote): sum of the vote's agreements with the other votes on its item."""
     tied: Flags
-    """(item): whether a vote on it is for several labels."""
+    """(item): whether some vote on the item is for several labels."""
     unit: Ints
-    """(item): the item or its cluster, which is the unit of the bootstrap for new items."""
+    """(item): code of the item or its cluster, which is the unit of the bootstrap."""
 
     @property
     def size(self) -> Ints:
@@ -130,7 +130,7 @@ class Votes(NamedTuple):
         return self.size * (self.size > 1)
 
     def of_pairs(self) -> Floats:
-        """Return the agreement of two annotators (item), 0 where there is only one."""
+        """Return the mean agreement of pairs of votes (item), 0 where there is only one vote."""
         size = self.size
         return self.summed(self.shared) / np.maximum(size * (size - 1), 1)
 
@@ -142,7 +142,7 @@ def grouped_sums(group: Ints, values: Floats, n: int) -> Floats:
 
 
 def votes_of(annotations: xr.Dataset, predictions: xr.Dataset | None) -> Votes:
-    """Collect the first choices of all annotators, on items with predictions if there are any."""
+    """Collect all first choices; with predictions, only those on items that have predictions."""
     first = ranks(annotations) == 1
     if predictions is not None:
         predicted = match(annotations[ITEM].to_numpy(), predictions[ITEM].to_numpy()) >= 0
@@ -171,7 +171,7 @@ def votes_of(annotations: xr.Dataset, predictions: xr.Dataset | None) -> Votes:
 
 
 def by_items(votes: Votes) -> Floats:
-    """Return the observed agreement with an annotator (system), each item counted once."""
+    """Return the observed agreement with an annotator (system); each item counts once."""
     return np.asarray((votes.summed(votes.agrees) / votes.size[:, None]).mean(axis=0))
 
 
@@ -182,7 +182,7 @@ def agreements(
 
     Draws for these items vary by chance and by annotator (`spread_of`). Draws for new items vary by
     the Bayesian bootstrap of items or clusters, and by annotator beyond chance. The agreement of
-    two annotators is NaN if no item has two.
+    two annotators is NaN if no item has two annotators.
     """
     size, pairs = votes.size, votes.of_pairs()
     noise = spread_of(votes).drawn(draws, rng, chance=not new_items)
@@ -199,7 +199,7 @@ def agreements(
 def _of_new_items(
     votes: Votes, total: Floats, n: Floats, draws: int, rng: np.random.Generator
 ) -> Floats:
-    """Draw ratios of sums over items (draw, quantity) by the Bayesian bootstrap."""
+    """Draw agreements (draw, quantity) by the Bayesian bootstrap over items or clusters."""
     unit = np.unique(votes.unit, return_inverse=True)[1]
     n_units = int(unit.max(initial=-1)) + 1
     total, n = grouped_sums(unit, total, n_units), grouped_sums(unit, n, n_units)
@@ -217,18 +217,21 @@ def _mean(values: Floats, weight: Ints) -> float:
 
 
 def deviations(votes: Votes) -> Floats:
-    r"""Return the contribution of each vote to the agreements (vote, system and pairs).
+    r"""Return the contribution of each vote to each agreement (vote, quantity).
 
-    If votes on an item are independent, the variance of an agreement is the sum of squared
-    contributions. On an item with m votes, vote j contributes :math:`(x_j - \bar x) / \sqrt{m (m -
-    1)}` to the mean :math:`\bar x` over votes, and :math:`2 \sqrt{(m - 1) / m} (g_j - U) / (m -
-    2)` to the agreement U of pairs, where :math:`g_j` is the mean agreement of vote j with the
-    others. The latter is the jackknife of a U-statistic (Arvesen 1969, *Annals of Mathematical
-    Statistics* 40). With few votes, the variance of U is too large; `_excess` returns by how much.
+    The quantities are the agreement of each system, and last that of pairs of votes. If votes on an
+    item are independent, the variance of an agreement is the sum of squared contributions.
+
+    On an item with m votes, let :math:`x_j` be the agreement of vote j with a system, and
+    :math:`\bar x` their mean. Vote j contributes :math:`(x_j - \bar x) / \sqrt{m (m - 1)}` to
+    :math:`\bar x`. It contributes :math:`2 \sqrt{(m - 1) / m} (g_j - U) / (m - 2)` to the agreement
+    U of pairs, where :math:`g_j` is the mean agreement of vote j with the other votes. The latter
+    is the jackknife of a U-statistic (Arvesen 1969, *Annals of Mathematical Statistics* 40). With
+    few votes, it overestimates the variance of U; `_excess` returns by how much.
 
     The variance of U cannot be estimated from one pair of votes, nor that of the mean from one
-    vote. On items with one or two votes, deviations are from the mean over all items. They include
-    differences between items, so variances are too large rather than too small.
+    vote. On items with one or two votes, deviations are from the mean over all items. These
+    deviations include differences between items, so variances may be too large.
     """
     size, pairs = votes.size, votes.of_pairs()
     m = size[votes.item].astype(np.float64)
@@ -259,7 +262,7 @@ class Spread(NamedTuple):
     """(quantity, quantity)"""
 
     def drawn(self, draws: int, rng: np.random.Generator, *, chance: bool) -> Floats:
-        """Draw deviations (draw, quantity) from t distributions; a draw uses one chi2 quantile."""
+        """Draw deviations (draw, quantity) from t distributions, scaled together in each draw."""
         variance = self.beyond + (self.chance if chance else 0.0)
         values, vectors = np.linalg.eigh(self.correlation)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -271,11 +274,12 @@ class Spread(NamedTuple):
 def spread_of(votes: Votes) -> Spread:
     r"""Return the variances of the agreements, by chance and by annotators.
 
-    Let V be the sum of squares of the votes' `deviations`, and S the sum of squares of each
-    annotator's summed deviations. S is larger than V on average if some annotators agree more than
-    others on all their items. Deviations from an item's mean contain only a part of such
-    differences. The part depends on which annotators labelled which items, so the variance due to
-    annotators is :math:`R (S - V)`, with R from `_hidden`.
+    Let V be the sum of squares of the votes' `deviations`. Sum the deviations of each annotator's
+    votes, and let S be the sum of squares of these sums. S is larger than V on average if some
+    annotators agree more than others on all their items. Deviations from an item's mean contain
+    only a part of such differences between annotators. This part depends on which annotators
+    labelled which items: the variance due to annotators is :math:`R (S - V)`, with R from
+    `_hidden`.
     """
     each = deviations(votes)
     annotator = np.unique(votes.annotator, return_inverse=True)[1]
@@ -297,7 +301,8 @@ def spread_of(votes: Votes) -> Spread:
 
 
 _LITTLE: Final = 1e-6
-"""Weight of single votes in correlations, needed if annotators' sums are 0, as with one pair."""
+"""Weight of single votes in correlations. It matters if all annotators' sums of deviations are 0,
+as with one pair of annotators."""
 
 
 def _freedom(rows: Floats) -> Floats:
@@ -311,18 +316,19 @@ def _ratio(above: Floats, below: Floats) -> Floats:
 
 
 _MOST_HIDDEN: Final = 4.0
-"""Maximum of R; a larger factor would amplify noise."""
+"""Maximum of the factor R of `_hidden`; a larger factor would amplify noise."""
 
 
 def _hidden(votes: Votes, annotator: Ints) -> Floats:
-    r"""Return the factor R by which the variance of annotators exceeds what deviations show.
+    r"""Return the factor R (quantity): annotators' variance, divided by the part deviations show.
 
     Suppose that annotator k has :math:`n_k` of n votes, and an effect :math:`a_k` on them, and that
     effects are independent with variance 1. Then the mean over votes has the variance
     :math:`\sum_k n_k^2 / n^2`, of which :math:`1 / n` is chance. The annotators' sums of deviations
-    are :math:`B a / n` for a matrix B. The mean of S is the sum of the squares of B divided by
-    :math:`n^2`, of which :math:`1 / n` is chance too. R (quantity) is the ratio of the two
-    remainders. It is 0 if deviations show no differences, as if one pair labels all items.
+    are :math:`B a / n` for a matrix B. The expectation of S (see `spread_of`) is the sum of squares
+    of B's elements divided by :math:`n^2`, of which :math:`1 / n` is chance too. R is the first of
+    these quantities divided by the second, both without chance. R is 0 if deviations show no
+    differences between annotators, as when one pair of annotators labels all items.
     """
     size = votes.size.astype(np.float64)
     n_people, n_items = int(annotator.max(initial=-1)) + 1, len(size)
@@ -331,7 +337,7 @@ def _hidden(votes: Votes, annotator: Ints) -> Floats:
     ).tocsr()
     out = []
     for of_pairs in (False, True):
-        counted = size > of_pairs  # items with a pair
+        counted = size > of_pairs  # items with a vote, or with a pair of votes
         n = float(size[counted].sum())
         if n == 0:
             out.append(0.0)
@@ -355,7 +361,8 @@ def _hidden(votes: Votes, annotator: Ints) -> Floats:
 
 
 _LEAST: Final = 0.25
-"""Minimum share of the jackknife's variance without `_excess`; in theory 1/4 for three votes."""
+"""Minimum share of the jackknife's variance that remains when `_excess` is subtracted; in theory
+1/4 for three votes."""
 
 
 def _excess(votes: Votes) -> float:
@@ -365,11 +372,12 @@ def _excess(votes: Votes) -> float:
         \zeta = E(a_{12}) - 2 E(a_{12} a_{13}) + E(a_{12} a_{34})
 
     for an item with m votes, where :math:`a_{jk}` is the agreement of votes j and k. The last
-    expectation needs four votes; the square of the mean over items replaces it, and is smaller.
+    expectation needs four votes. The square of the mean over items is used instead; it is smaller.
     """
     size, pairs = votes.size, votes.of_pairs()
     m = np.maximum(size, 3).astype(np.float64)
-    # Sum of squares of a vote's agreements: their sum for untied votes, else a lower bound.
+    # Sum of squares of a vote's agreements. Without ties these are 0 or 1, so it is their sum; with
+    # ties it is a lower bound.
     square = np.where(votes.tied[votes.item], votes.shared**2 / (m[votes.item] - 1), votes.shared)
     triples = votes.summed(votes.shared**2 - square) / (m * (m - 1) * (m - 2))
     many = size > 2

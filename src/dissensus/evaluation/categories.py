@@ -1,4 +1,4 @@
-"""Categories of labels, such as risks: their plausibilities, and accuracy at that level."""
+"""Categories of labels, such as low and high risk: plausibilities, and accuracy of systems."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ class Categories:
 
     names: npt.NDArray[Any]
     labels: npt.NDArray[Any]
-    """Labels of annotations and predictions."""
+    """Labels of the annotations, and other labels that systems put first."""
     codes: npt.NDArray[np.int64]
-    """(label): position of its category in ``names``."""
+    """(label): position of the label's category in ``names``."""
 
     def plausibility(self, theta: xr.DataArray) -> xr.DataArray:
-        """Sum the plausibilities of each category's labels: a dense plausibility again."""
+        """Return plausibilities of categories: each category has the sum over its labels."""
         mapping = dict(zip(self.labels.tolist(), self.codes.tolist(), strict=True))
         grouped = metrics.get("group_labels").function(theta, mapping)
-        # Categories that only systems name have plausibility 0.
+        # Categories of which only systems gave labels have plausibility 0.
         grouped = grouped.reindex({LABEL: np.arange(len(self.names))}, fill_value=0.0)
         return grouped.assign_coords({LABEL: self.names})
 
     def predictions(self, predictions: xr.Dataset) -> list[xr.Dataset]:
         """Return the category of each system's first label, as predictions of single labels.
 
-        If several labels share the first place, there is one Dataset for each of them, with the
-        probability (item, system) that a random order puts it first.
+        If up to n labels share the first place, there are n Datasets. Each has the probability
+        (item, system) that a random order of the tied labels puts its label first.
         """
         place = tables.match(predictions[LABEL].to_numpy(), self.labels)
         code = np.where(place < 0, -1, self.codes[place])[predictions["label_code"].to_numpy()]
@@ -55,7 +55,7 @@ class Categories:
         out = []
         for k in range(int(first.sum(POSITION).max())):
             in_block = first.isel({POSITION: [k]})
-            # After the end of the first block, any label is valid: its probability is 0.
+            # Systems with fewer tied labels get any valid label here, with probability 0.
             code = category.isel({POSITION: [k]}).where(in_block, category.isel({POSITION: [0]}))
             probability = in_block.isel({POSITION: 0}) / first.sum(POSITION)
             data = xr.Dataset(
@@ -71,7 +71,7 @@ def categories(
     """Look up the category of every label.
 
     ``groups`` has a name or a number for every label of the annotations, and for every label that
-    a system puts first. Numbers are ordered by size, names as the mapping first mentions them.
+    a system puts first. Numbers are ordered by size, and names by their first use in ``groups``.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def categories(
 
 
 def _labels(annotations: xr.Dataset, predictions: xr.Dataset | None) -> npt.NDArray[Any]:
-    """Return the label space, and labels beyond it that systems put first."""
+    """Return the label space, followed by labels outside it that systems put first."""
     labels = annotations[LABEL].to_numpy()
     if predictions is None:
         return labels
@@ -121,7 +121,7 @@ def _labels(annotations: xr.Dataset, predictions: xr.Dataset | None) -> npt.NDAr
 
 
 def _keys(groups: Mapping[Any, Any]) -> npt.NDArray[Any]:
-    """Return the keys of ``groups``, encoded as the labels of annotations are."""
+    """Return the keys of ``groups``, encoded like the labels of annotations."""
     keys = list(groups)
     try:
         encoded = tables.encode(pd.Series(keys, dtype=object).infer_objects(), "groups").values
@@ -155,7 +155,7 @@ def accuracy(
     theta: xr.DataArray, lists: list[xr.Dataset], weights: xr.DataArray | None, on_missing: str,
     insight: xr.DataArray | None = None, random_seed: Any = None,
 ) -> xr.DataArray:  # fmt: skip
-    """Return the rate at which the leading category is that of a system's first label.
+    """Return the rate at which a system's first label is in the most plausible category.
 
     ``theta`` and ``lists`` are from `Categories.plausibility` and `Categories.predictions`.
     """
@@ -170,7 +170,7 @@ def accuracy(
     theta = common[0][0]
     lists = [predictions.assign_coords({ITEM: theta[ITEM]}) for _, predictions in common]
     parts, lean = [], None if insight is None else leans(theta, insight, random_seed)
-    for system in range(lists[0].sizes[SYSTEM]):  # one at a time, to save memory
+    for system in range(lists[0].sizes[SYSTEM]):  # one system at a time, to save memory
         of_system = [predictions.isel({SYSTEM: [system]}) for predictions in lists]
         hits = [
             function(theta, predictions, per_item=True) * predictions[_PROBABILITY]

@@ -50,16 +50,16 @@ CONSTANTS: Final = ("sigma", "label_value", "n_labels_per_item")
 def component_draws(fit: xr.DataTree, n_labels: xr.DataArray, reference: Any = None) -> xr.Dataset:
     r"""Return draws of reliability from a fit of crossed effects.
 
-    ``n_labels`` is the typical number of annotators of an item, a number or (pool).
+    ``n_labels`` is the typical number of annotators of an item, with pools one number for each.
 
     - ``icc``, ``annotator_icc`` (chain, draw, scale[, pool]).
     - ``residual_share``: share of variance due to neither items nor annotators (latent scale).
     - ``mean_reliability``: reliability of the mean of ``n_labels`` labels (observed scale).
-    - ``annotators_outweigh_items``: a probability.
+    - ``annotators_outweigh_items``: probability that annotators explain more variance than items.
     - Of pools: ``xcc`` and ``normalized_xcc`` (chain, draw, scale, pool, pool\_).
-    - With a reference: ``icc_difference`` (..., pool), minus its ICC; ``xcc_difference`` and
-      ``normalized_xcc_difference`` (..., pool, pool\_), the correlation of ``pool`` with the
-      reference minus that of ``pool_``. NaN for the reference itself.
+    - With a reference: ``icc_difference`` (..., pool), an ICC minus the reference's ICC;
+      ``xcc_difference`` and ``normalized_xcc_difference`` (..., pool, pool\_), the correlation of
+      ``pool`` with the reference minus that of ``pool_``. NaN for the reference itself.
     """
     out = xr.Dataset({"icc": _on_both_scales("icc", fit)})
     residual = 1.0 - out["icc"].sel({SCALE: LATENT}, drop=True)
@@ -104,14 +104,14 @@ def _between_pools(fit: xr.DataTree, icc: xr.DataArray, reference: Any) -> xr.Da
 
 
 def _masked(draws: xr.DataArray, reference: Any) -> xr.DataArray:
-    """Set the reference itself to NaN."""
+    """Set all values of the reference pool to NaN."""
     for dim in (POOL, other(POOL)):
         if dim in draws.dims:
             draws = draws.where(draws[dim] != reference)
     return draws.drop_attrs()
 
 
-# Which model of variance components is fitted, if any.
+# The choice of the model.
 
 
 GROUP: Final = "components"
@@ -119,8 +119,8 @@ SOURCE: Final = "hyper_family"
 NOTE: Final = "There is no ICC"
 FAMILIES: Final = ("gaussian", "ordinal", "bernoulli")
 LEVELS: Final = 10
-"""Maximum number of ordered labels with cutpoints. More labels, if they are numbers,
-are modelled as numbers: many cutpoints are slow to draw and add little to equal steps."""
+"""Maximum number of ordered labels that are modelled with cutpoints. More labels, if they are
+numbers, are modelled as numbers with equal steps: many cutpoints are slow and change little."""
 MOST_POOLS: Final = 8
 """Maximum number of pools that are compared pair by pair."""
 
@@ -133,14 +133,14 @@ class ComponentsPlan(Plan):
     pools: bool = False
     anonymous: bool = False
     shared: bool = False
-    """Whether annotators are in several pools."""
+    """Whether some annotators are in several pools."""
     reference: Any = None
 
 
 def plan(
     annotations: xr.Dataset, predictions: xr.Dataset | None, components: str | None, reference: Any
 ) -> ComponentsPlan | Reason:
-    """Choose the family and the form of the model."""
+    """Choose the family of the model, and whether it has pools and annotator effects."""
     arguments.one_of("components", components, (AUTO, *FAMILIES, None))
     by_name = components not in (AUTO, None)
     family = components if by_name else _family(annotations, predictions, components)
@@ -165,7 +165,7 @@ def plan(
 def _family(
     annotations: xr.Dataset, predictions: xr.Dataset | None, components: str | None
 ) -> str | Reason:
-    """Choose the family by the labels."""
+    """Return the family that suits the labels, or the reason why there is none."""
     if components is None:
         return Reason(NOT_WANTED)
     kind = annotations.attrs["kind"]
@@ -188,7 +188,7 @@ def _family(
 
 
 def _too_little(annotations: xr.Dataset) -> Reason | None:
-    """Return the reason if the labels do not separate variances of items and annotators."""
+    """Return why the labels cannot separate the variances of items and annotators; else None."""
     several = int((voices_per(annotations, ITEM) > 1).sum())
     if several == 0:
         return Reason(NO_PAIR)
@@ -231,8 +231,8 @@ def _design(annotations: xr.Dataset, family: str, reference: Any, by_name: bool)
         shared = in_several_pools(annotations)
     if shared and not anonymous:
         remarks.append(
-            f"{counted(shared, 'annotator')} in several pools: the model gives each of them a "
-            "separate effect in each pool, as if they were different people."
+            f"{counted(shared, 'annotator')} in several pools: the model has a separate effect "
+            "for each annotator in each pool, as if an annotator of two pools were two people."
         )
     return ComponentsPlan(
         family, pools=several, anonymous=anonymous, shared=bool(shared), reference=reference,
@@ -268,16 +268,16 @@ def shared_items(annotations: xr.Dataset) -> xr.DataArray:
 
 
 POINT: Final = "observed_"
-"""Prefix of the names of observed values; other names are draws."""
+"""Prefix of the names of observed values; variables without it are draws."""
 BETWEEN: Final = ("cross_kappa", "normalized_cross_kappa")
 
 
 def pool_agreement(annotations: xr.Dataset, settings: Settings) -> xr.Dataset:
     r"""Return Krippendorff's alpha of each pool, and chance-corrected agreement of pairs of pools.
 
-    Draws by the Bayesian bootstrap of ``krippendorff_alpha`` (pool), ``cross_kappa`` and
-    ``normalized_cross_kappa`` (pool, pool\_), NaN on the diagonal. Observed values have the prefix
-    ``observed_``.
+    The variables ``krippendorff_alpha`` (..., pool), ``cross_kappa`` and ``normalized_cross_kappa``
+    (..., pool, pool\_) are draws from the Bayesian bootstrap. The last two are NaN on the diagonal.
+    Observed values have the prefix ``observed_``.
     """
     distance = _distance(annotations)
     bootstrap = Bootstrap(annotations, settings, Notes(), xr.Dataset(), units_of(annotations, None))
@@ -296,7 +296,7 @@ def pool_agreement(annotations: xr.Dataset, settings: Settings) -> xr.Dataset:
 
 
 def _distance(annotations: xr.Dataset) -> str:
-    """Return the distance of labels: squared if they are ordered numbers."""
+    """Return the distance of labels: "interval" (squared) for ordered numbers, else "nominal"."""
     numeric = "value" in annotations or annotations[LABEL].dtype.kind in "if"
     return "interval" if numeric and annotations.attrs["kind"] != "nominal" else "nominal"
 
@@ -333,14 +333,14 @@ def _between(bootstrap: Bootstrap, names: Any, name: str, distance: str) -> xr.D
 LEAST_DRAWS: Final = 500
 """Minimum number of draws of a chain."""
 FEW_LABELS: Final = 5000
-"""Maximum number of annotations for which twice as many draws are made: sweeps are quick."""
+"""Up to this number of annotations, twice as many draws are made, because sweeps are quick."""
 _WARM_UP: Final = 300
 MOST_TIMES: Final = 8
-"""Maximum factor for the number of draws, if chains were too short and are run once more."""
+"""Maximum factor by which the number of draws grows if chains were too short and are run again."""
 
 
 def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
-    """Fit, and return ``components`` (with two groups below it) and, with pools, ``pools``."""
+    """Fit the model; return ``components``, with two groups below it, and ``pools`` if any."""
     annotations = groups["annotations"]
     per_chain = _draws(annotations, settings.draws // settings.chains)
     name = "cross_replication" if plan.pools else "crossed_effects"
@@ -369,7 +369,7 @@ def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
     if plan.reference is not None:
         components.attrs["reference"] = str(plan.reference)
     with settings.notes.of(name):
-        # A chain may have half of the draws that were set: advise 4 times that number.
+        # With many labels, a chain has half of the draws that were set. Advise 4 times that number.
         _warn(components.attrs, 8 * components.sizes[DRAW])
     # The parts of the fit that metrics such as `dissensus.icc` need.
     constants = fit["constant_data"].to_dataset()
@@ -396,7 +396,7 @@ def _typical(annotations: xr.Dataset, pools: bool) -> xr.DataArray:
 
 
 def _draws(annotations: xr.Dataset, n_draws: int) -> int:
-    """Choose the draws of a chain: fewer with many labels, when draws are nearly independent."""
+    """Choose the draws of a chain: half with many labels, because draws are nearly independent."""
     few = annotations.sizes[ANNOTATION] <= FEW_LABELS
     return max(n_draws, 2 * LEAST_DRAWS) if few else max(n_draws // 2, LEAST_DRAWS)
 

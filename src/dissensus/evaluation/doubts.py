@@ -25,7 +25,7 @@ from dissensus.sampling import convergence, design
 DOUBT: Final = "doubt"
 """Column of every summary with the reason, or an empty text."""
 MARK: Final = "!"
-"""Printed behind the interval of a marked number."""
+"""Sign after the interval of a marked number."""
 _FITTED: Final = (
     "weighted_reliability", "label_accuracy", "truth_accuracy", "annotators_for_truth",
 )  # fmt: skip
@@ -33,11 +33,11 @@ _FITTED: Final = (
 
 
 _OF_NUMBER: Final = re.compile(r"\d+ effective|r-hat")
-"""Start of the texts that `of_numbers` returns."""
+"""Matches the start of the texts that `of_numbers` returns."""
 
 
 def of_metrics(tree: xr.DataTree, reliability: float | None = None) -> str:
-    """Return the reason not to rely on a model's metrics, at a reliability or its reference."""
+    """Return the reason not to rely on a model's metrics, by default at its reference."""
     markov = bool(int(tree.attrs.get("markov_chains", 0)))
     draws, chains = (int(tree.attrs.get(name, 1_000_000)) for name in ("draws", "chains"))
     reason = convergence.few_draws(draws, chains, markov=markov)
@@ -62,9 +62,10 @@ def of_prior(tree: xr.DataTree) -> bool:
 def chains_of(
     tree: xr.DataTree, reliability: float | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the diagnostics of a model's items, and of its learned prior, by name.
+    """Return the diagnostics of the chains of a model's items, and of its learned prior, by name.
 
-    They are those at a reliability, or at the model's reference; empty where there are none.
+    Both are for one reliability, by default the model's reference. A mapping is empty if the model
+    has no such chains.
     """
     if "convergence" not in tree.children:
         return {}, {}
@@ -119,18 +120,18 @@ def of_bootstrap(draws: xr.DataArray) -> str:
 
 
 def of_fit(posterior: xr.DataTree) -> str:
-    """Return the reason that holds for all numbers of a fit."""
+    """Return the reason not to rely on any number of a fit."""
     attrs = posterior.attrs
     diverged = _diverged(attrs)
     fit = posterior.parent
-    if not diverged and fit is not None and "sample_stats" in fit.children:  # of `pymc.sample`
+    if not diverged and fit is not None and "sample_stats" in fit.children:  # by `pymc.sample`
         steps = fit["sample_stats"].to_dataset().get("diverging", xr.DataArray(0))
         diverged = _diverged({"n_divergences": int(steps.sum())})
     return _few_draws(posterior, markov=not is_exact(attrs)) or diverged or design.warning(attrs)
 
 
 def of_attributes(attrs: Any) -> str:
-    """Return the reason from attributes of draws: short chains, divergent transitions."""
+    """Return the reason that attributes of draws give: short chains, divergent transitions."""
     return convergence.warning(attrs) or _diverged(attrs)
 
 
@@ -145,7 +146,7 @@ def _few_draws(data: xr.DataTree | xr.DataArray, *, markov: bool) -> str:
 
 
 def of_numbers(bulk: Any, tail: Any, r_hat: Any) -> str:
-    """Return the reason from a number's diagnostics, which are NaN if undefined.
+    """Return the reason that a number's diagnostics give; they are NaN or None if undefined.
 
     Examples
     --------
@@ -179,7 +180,7 @@ def each(frame: pd.DataFrame, tail: Any = None) -> list[str]:
 
 
 def marked(text: str, reason: Any) -> str:
-    """Put the mark behind the interval of a number if there is a reason not to rely on it.
+    """Put the mark after the interval of a number if there is a reason not to rely on it.
 
     Examples
     --------
@@ -192,7 +193,7 @@ def marked(text: str, reason: Any) -> str:
 def reasons(texts: Any, most: int = 3) -> str:
     """List the reasons of several rows, each once.
 
-    Reasons that concern single numbers are counted instead.
+    Different reasons that concern single numbers are only counted.
 
     Examples
     --------

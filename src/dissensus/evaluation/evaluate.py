@@ -111,8 +111,8 @@ def evaluate(
         Adds results for categories of labels, such as low, medium and high risk. Categories are
         names, in the order of the mapping, or numbers, ordered by size.
     companion : str or None
-        A second model, with its own defaults, for the same results. By default `inverse_rank`
-        beside `plackett_luce` if ``model`` is not given, else none.
+        A second model, with its own defaults, for the same results. By default `inverse_rank` for
+        rankings if ``model`` is not given, else none.
     distance : str or callable, optional
         Distance of two labels, as `discrepancy_ratio` takes it. By default rankings are compared by
         their first labels, as systems often list more labels than annotators, and sets by "masi".
@@ -124,23 +124,23 @@ def evaluate(
         By default "gaussian" for numbers and for more than ten numeric grades, "ordinal" for
         ordered labels, "bernoulli" for two labels, and no model otherwise.
     reference : pool, optional
-        The pool that all others are compared with.
+        The pool with which all other pools are compared.
     truth : mapping, Series, DataArray (item) or table, optional
         True labels of some items; a table has columns ``item`` and ``label``. They show how often
         annotators are wrong together, and what systems know beyond the annotators. Known sets are
         written as in the annotations, or given as annotations with one answer for each item.
     truth_model : {"auto", "dawid_skene", "symmetric_confusion"} or None
         Model of one true label, for accuracies. By default the one that predicts labels better.
-        There is none for numbers, for rankings, for more than 30 labels, or if fewer than five
-        items have two annotators and fewer than five have a known label. Systems that gave lists
-        count with their first labels.
+        No model is fitted to numbers, to rankings, to more than 30 labels, or if fewer than five
+        items have two annotators and fewer than five have a known label. From a list of a system,
+        the first label counts.
     error_correlation : "learned", float or (median, spread)
         Correlation of the errors of an item's annotators, see `models.dawid_skene`. By default its
         prior comes from data sets with a known truth.
     ground_truth : {"auto", "majority"}, number, mapping, other accuracies, or None
         Accuracies of annotators, from which the accuracy of majority labels is computed. By default
-        those of ``truth_model``, or else "majority": agreement with the majority of the others,
-        which overestimates accuracy on hard items. Or accuracies by annotator, as
+        the accuracies of ``truth_model``, or else "majority": agreement with the majority of the
+        other annotators, which overestimates accuracy on hard items. Or accuracies by annotator, as
         `dissensus.weighted_reliability` takes them.
     question : {"panel", "truth"}, optional
         Which of the ``answers`` leads: agreement with a large panel, or accuracy against one true
@@ -175,11 +175,12 @@ def evaluate(
           ``diagnostics`` of these draws, and ``convergence`` of Markov chains.
         - ``certainty`` and ``expected_risk`` of each item.
         - ``statistics``: observed values, and naive metrics against the point estimate.
-        - ``agreement`` and ``discrepancy``: Bayesian bootstrap draws of such statistics, if an item
-          has two annotators. Draws of coefficients of agreement and of systems' discrepancies also
-          contain the variation between annotators.
+        - ``agreement`` and ``discrepancy``: Bayesian bootstrap draws of coefficients of agreement
+          and of discrepancies, if an item has two annotators. Draws of coefficients and of systems'
+          discrepancies also contain the variation between annotators.
         - ``components``: draws of ICCs, of the reliability of an item's mean label and, for pools,
-          of xCCs. `dissensus.icc` takes this group as a fit. ``pools``: observed agreement.
+          of xCCs. `dissensus.icc` takes this group as a fit.
+        - ``pools``: observed agreement within pools and between them.
         - ``accuracy``: draws of accuracies of systems and annotators, of ``majority_correct``
           and of ``error_correlation``; and accuracy by majority vote. Accuracies are for all items,
           including items that only systems labelled.
@@ -190,7 +191,7 @@ def evaluate(
           and under the model `plackett_luce` (`dissensus.agreement_check` at the reference
           reliability, with 100 to 400 replicates; not with chunks).
         - ``categories``: plausibility and certainty of categories, and accuracy at that level.
-        - ``companion``: these groups by the companion, with posterior means only.
+        - ``companion``: results of the companion, with posterior means only.
         - ``annotations``, ``predictions``, and ``predictions_given`` before a cut at ``threshold``.
 
         For sets: ``metrics`` with the scores of `dissensus.set_score` (reliability 1), and
@@ -204,9 +205,9 @@ def evaluate(
         ``win_rate``, ``rank`` and ``strength`` (chain, draw, system), and the ``group`` of each
         system within which systems are compared; ``comparison`` by win rate or, with verdicts, by
         strength, like the rank (the attribute ``order`` says which); ``vote_check``, with shares
-        of votes won by pair of systems, observed and replicated; ``votes_alone``, with draws of
-        ``win_rate`` and ``strength`` without verdicts, if there are any; and ``annotations``,
-        ``predictions``.
+        of votes won by pair of systems, observed and replicated; ``votes_alone``, if there are
+        verdicts, with draws of ``win_rate`` and ``strength`` from the votes alone; and
+        ``annotations``, ``predictions``.
 
     Raises
     ------
@@ -285,7 +286,7 @@ def evaluate(
         run = replace(_run(main, reliability, hyper), keeps_draws=cut is None)
         # Grades that are evaluated as numbers have no accuracy either.
         judged = annotations.assign_attrs(kind="continuous") if main.of_numbers else annotations
-        # In the order of computation: the last section uses the result of the one before it.
+        # The order of computation: ``ground_truth`` uses the accuracies of ``truth_model``.
         plans: dict[str, tuple[Section, Plan | Reason]] = {
             "components": (_components, _components.plan(
                 annotations, predictions_given, components, reference
@@ -314,7 +315,7 @@ def evaluate(
                 )
         statistics = observed(annotations, compared, settings)
         companion_tree = None
-        if companion_recipe is not None:  # the companion runs first: its draws are not kept
+        if companion_recipe is not None:  # runs first: its draws are freed before the main fits
             companion_run = replace(_run(companion_recipe, None, {}), keeps_draws=False)
             companion_tree = xr.DataTree.from_dict(results(companion_run, task, settings.notes))
             companion_tree.attrs.update(_made_by(companion_run, task, companion_tree))
@@ -345,7 +346,7 @@ def evaluate(
 
 
 def _in_memory(data: Any) -> Any:
-    """Load a Dataset into memory. Anything else is returned unchanged, and refused later."""
+    """Load a Dataset into memory. Anything else is returned unchanged."""
     return data.compute() if isinstance(data, xr.Dataset) else data
 
 
@@ -376,7 +377,7 @@ def _task(
 
 
 def _require_labels(main: Recipe, **given: Any) -> None:
-    """Raise on arguments about labels if there are only numbers."""
+    """Raise if arguments about labels are given, but there are only numbers."""
     if not isinstance(main, ScoreRecipe):
         return
     for name, value in given.items():
@@ -404,7 +405,7 @@ def positive_of(annotations: xr.Dataset, positive: Any, *, cut: bool) -> Any:
         raise ArgumentError(
             "positive", expected=f"one of the two labels, {shown(labels)}", found=repr(positive)
         )
-    return labels[labels.index(positive)]  # of the labels' type: 1 for True
+    return labels[labels.index(positive)]  # in the type of the labels: 1 if True was given
 
 
 def _checked_range(reliability: Sequence[float]) -> tuple[float, ...]:

@@ -85,7 +85,7 @@ def accuracy_rows(evaluation: xr.DataTree) -> pd.DataFrame:
 
 
 def adjusted(evaluation: xr.DataTree) -> xr.DataArray | None:
-    """Return mean uncertainty-adjusted accuracy at the reference reliability: (scope, system)."""
+    """Return the mean top-1 accuracy at the reference reliability (scope, system), or None."""
     if "metrics" not in evaluation.children or METRIC not in evaluation["metrics"]:
         return None
     draws = evaluation["metrics"].to_dataset()[METRIC]
@@ -96,7 +96,7 @@ def adjusted(evaluation: xr.DataTree) -> xr.DataArray | None:
 def _rows(
     draws: xr.DataArray, dim: str, of: str, extra: dict[str, xr.DataArray | None]
 ) -> pd.DataFrame:
-    """Return one row for each scope and name."""
+    """Summarise draws, with one row for each scope and each name along ``dim``."""
     parts = spread(draws) | effective(draws)
     parts |= {name: values for name, values in extra.items() if values is not None}
     flat = {name: _like(values, parts["mean"]) for name, values in parts.items()}
@@ -111,12 +111,12 @@ def _rows(
 
 
 def _like(values: xr.DataArray, like: xr.DataArray) -> Any:
-    """Return values in the layout of ``like``, NaN for systems without a value."""
+    """Return values as a flat array with the cells of ``like``; NaN for systems without a value."""
     same = values.drop_attrs().reindex({str(dim): like[dim] for dim in values.dims})
     return same.broadcast_like(like).transpose(*like.dims).to_numpy().ravel()
 
 
-# Components: one row for each number, pool, or pair of pools.
+# Components: one row for each quantity and scale, and for each pool or pair of pools.
 
 
 PAIR: Final = other(POOL)
@@ -145,7 +145,7 @@ def component_rows(evaluation: xr.DataTree) -> pd.DataFrame:
                         rows.append(row | {DOUBT: of_all or of_numbers(*values)})
                     else:
                         rows.append(row | {DOUBT: of_bootstrap(single)})
-            elif name == "annotators_outweigh_items":  # a probability: it has no interval
+            elif name == "annotators_outweigh_items":  # a probability, without an interval
                 pools = draws[POOL].to_numpy().tolist() if POOL in draws.dims else [None]
                 rows += [
                     key | {POOL: pool, "mean": chance, DOUBT: of_all}
@@ -159,7 +159,7 @@ def component_rows(evaluation: xr.DataTree) -> pd.DataFrame:
 
 
 def _single(draws: xr.DataArray) -> Iterator[tuple[dict[str, Any], xr.DataArray]]:
-    """Yield the coordinates and the draws of each number, and each pair of pools once."""
+    """Yield the coordinates and the draws (chain, draw) of each number; a pair of pools once."""
     for scale in draws[SCALE].to_numpy().tolist() if SCALE in draws.dims else [None]:
         of_scale = draws if scale is None else draws.sel({SCALE: scale}, drop=True)
         names = draws[POOL].to_numpy().tolist() if POOL in draws.dims else [None]
@@ -168,7 +168,8 @@ def _single(draws: xr.DataArray) -> Iterator[tuple[dict[str, Any], xr.DataArray]
             place = {POOL: pair[0], PAIR: pair[1]}
             single = of_scale.sel({dim: name for dim, name in place.items() if dim in draws.dims})
             compared = not str(draws.name).endswith("_difference")
-            if compared or not bool(single.isnull().all()):  # all NaN: the reference itself
+            # The difference of the reference from itself is NaN in all draws.
+            if compared or not bool(single.isnull().all()):
                 place[SCALE] = scale or _ON_ONE_SCALE.get(str(draws.name))
                 yield place, single.reset_coords(drop=True)
 
@@ -186,7 +187,7 @@ def _numbers(
 
 
 def _diagnosed(draws: xr.DataArray) -> dict[str, float]:
-    """Return effective sample sizes and r-hat of one number, if all draws are finite."""
+    """Return effective sample sizes and r-hat of a number; empty if a draw is not finite."""
     known = effective(draws) if np.isfinite(draws).all() else {}
     return {name: float(value) for name, value in known.items()}
 
@@ -235,7 +236,7 @@ def posterior_rows(fit: xr.DataTree) -> pd.DataFrame:
             hint="Summarise a metric, which needs little memory: "
             "arviz.summary(dx.certainty(fit).compute()). Or make all draws: fit.compute()",
         )  # fmt: skip
-    with np.errstate(invalid="ignore"):  # constants, such as correlations of a pool with itself
+    with np.errstate(invalid="ignore"):  # r-hat of constants, such as a pool's own correlation
         table = az.summary(xr.Dataset(dict(map(_with_own_dims, draws.data_vars.items()))))
     assert isinstance(table, pd.DataFrame)
     of_all, exact = of_fit(posterior), is_exact(posterior.attrs)
@@ -246,10 +247,10 @@ def posterior_rows(fit: xr.DataTree) -> pd.DataFrame:
 
 
 def _with_own_dims(variable: tuple[Any, xr.DataArray]) -> tuple[Any, xr.DataArray]:
-    """Return a variable, and its name, with dims that no other variable has.
+    """Return the name of a variable, and the variable with dims that no other variable has.
 
-    `arviz.summary` (1.3) uses the dim ``label`` itself. It gives rows wrong names if variables have
-    the same dims in different orders (`fitting.in_order_of_dims`).
+    `arviz.summary` (1.3) has a dim ``label`` of its own. It gives rows wrong names if variables
+    have the same dims in different orders (`fitting.in_order_of_dims`).
     """
     name, values = variable
     own = [dim for dim in values.dims if dim not in SAMPLE]
@@ -347,9 +348,9 @@ _MADE: Final[ContextVar[dict[Any, tuple[Any, pd.DataFrame]] | None]] = ContextVa
 
 @contextmanager
 def tables_made_once() -> Iterator[None]:
-    """Make each table of `summary` once: many sections of a page read the same table.
+    """Inside the context, compute each table of `summary` only once.
 
-    The evaluation must not be changed inside the context.
+    Several sections of a page read the same table. The evaluation must not change meanwhile.
     """
     token = _MADE.set({})
     try:
@@ -371,12 +372,12 @@ def _table(evaluation: xr.DataTree | xr.Dataset, of: str | None) -> pd.DataFrame
     out = of_model(evaluation)
     if "companion" in evaluation.children:
         companion = of_model(evaluation.children["companion"])
-        out = pd.concat([out, companion], ignore_index=True)  # keeps equal attributes
+        out = pd.concat([out, companion], ignore_index=True)  # keeps attributes that are equal
     return out
 
 
 def _checked_group(evaluation: Any, of: str | None) -> str:
-    """Return the group to summarise; a fit has only its posterior."""
+    """Return the group to summarise, by default as in `summary`; raise if there is none."""
     groups = set(evaluation.children) if isinstance(evaluation, xr.DataTree) else set()
     of_votes = LEADERBOARD in groups
     if of is None and of_votes:
@@ -406,12 +407,12 @@ def _checked_group(evaluation: Any, of: str | None) -> str:
 
 
 def _group(evaluation: xr.DataTree, name: str) -> xr.Dataset:
-    """Return a group of an evaluation; empty if it has none of that name."""
+    """Return a group of an evaluation, or an empty Dataset if there is no such group."""
     return evaluation[name].to_dataset() if name in evaluation.children else xr.Dataset()
 
 
 def of_model(evaluation: xr.DataTree) -> pd.DataFrame:
-    """Summarise the metrics of one model, that of an evaluation or of its companion."""
+    """Summarise the metrics of one model: the model of an evaluation, or its companion."""
     key = [RELIABILITY, SCOPE, SYSTEM]
     rows = []
     for name, values in _group(evaluation, "metrics").data_vars.items():
@@ -431,7 +432,10 @@ def of_model(evaluation: xr.DataTree) -> pd.DataFrame:
 
 
 def _reasons(evaluation: xr.DataTree, name: str, frame: pd.DataFrame) -> list[str]:
-    """Return the reason of each row: that of the model at the row's reliability, or its own."""
+    """Return the reason not to rely on each row.
+
+    It is the reason of the model at the row's reliability, or else of the row's own diagnostics.
+    """
     known = evaluation["diagnostics"][name]
     tail = None
     if "ess_tail" in known["diagnostic"]:
@@ -444,7 +448,7 @@ def _reasons(evaluation: xr.DataTree, name: str, frame: pd.DataFrame) -> list[st
 
 
 def _noted(frame: pd.DataFrame) -> pd.DataFrame:
-    """Name the kind and the probability of the intervals."""
+    """Add the kind and the probability of the intervals to a table's attributes."""
     kind, prob = _interval()
     frame.attrs.update(interval=kind, probability=prob)
     return frame
@@ -466,10 +470,11 @@ def _of_statistics(evaluation: xr.DataTree) -> pd.DataFrame:
                 continue
             parts = spread(values, skipna=True)
             parts["undefined"] = values.isnull().mean(SAMPLE)
-            point = evaluation["statistics"].to_dataset()[name]  # also of annotators without draws
+            # The observed values include annotators without draws.
+            point = evaluation["statistics"].to_dataset()[name]
             parts["observed"] = point.sel({dim: values[dim] for dim in point.dims})
             frame = _frame(parts, _COLUMNS, statistic=str(name), doubt=of_bootstrap(values))
-            for column in (SYSTEM, ANNOTATOR):  # keeps whole numbers
+            for column in (SYSTEM, ANNOTATOR):  # keeps names that are whole numbers
                 frame[column] = frame[column].astype(object).where(frame[column].notna(), None)
             rows.append(frame)
     return _joined(rows, _COLUMNS)

@@ -1,10 +1,11 @@
-"""The section ``weighted_reliability``: the rate at which the label of most annotators is true.
+"""The section ``weighted_reliability``: the rate at which majority labels are true.
 
-Nothing is fitted here. Accuracies of annotators are those of the section ``accuracy``, with their
-draws, or else how often an annotator agrees with the majority of the others. Annotators may differ
-in accuracy: with accuracies of .95 and .30, a majority is right more often than if both are equal
-to their mean. Reliabilities are statistics, drawn by the Bayesian bootstrap. Draws of different
-variables are not joint draws.
+This section fits no model. Accuracies of annotators are draws of the section ``accuracy``, given
+numbers, or how often an annotator agrees with the majority of the others. Differences between
+annotators matter: with two labels, the majority of four annotators with accuracies .95, .95, .30
+and .30 is right with probability .71, and with probability .68 if all have the mean accuracy.
+Reliabilities are statistics, drawn by the Bayesian bootstrap. Draws of different variables are not
+joint draws.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def plan(
 
 
 def by_annotator(accuracy: Any, annotations: xr.Dataset) -> tuple[Accuracies, Floats]:
-    """Return accuracies of annotators, and the share of labels of each of their cells."""
+    """Return accuracies by cell (all annotators, or one), and the share of labels in each cell."""
     codes = (annotations[f"{dim}_code"].to_numpy() for dim in ("annotator", "item"))
     try:
         known = accuracies(accuracy, annotations, *codes)
@@ -103,7 +104,8 @@ def by_annotator(accuracy: Any, annotations: xr.Dataset) -> tuple[Accuracies, Fl
 _CELLS: Final = 20_000_000
 """Maximum number of accuracies held in memory."""
 _STEPS: Final = 2_000_000_000
-"""Maximum number of steps, some seconds. With more, panels are treated as random panels."""
+"""Maximum number of steps, which take some seconds. If more are needed, panels are treated as
+random panels."""
 
 
 def right_by_panel(
@@ -111,9 +113,9 @@ def right_by_panel(
 ) -> xr.DataArray | None:
     """Return draws (chain, draw) of the accuracy of the majority label of an item, or None.
 
-    None if accuracies are not given by annotator, if all annotators are equally accurate, if there
-    are too many different panels, or if a panel is larger than `MOST`. ``label`` (chain, draw) is
-    how often a label is right.
+    The result is None if accuracies are not given by annotator, if all annotators are equally
+    accurate, if there are too many different panels, or if a panel is larger than `MOST`.
+    ``label`` (chain, draw) is how often a single label is right.
     """
     if isinstance(accuracy, str):
         return None
@@ -133,7 +135,7 @@ def right_by_panel(
 
 
 def _panels(annotations: xr.Dataset) -> Counter[tuple[int, ...]]:
-    """Count the items of each panel of annotators."""
+    """Return the number of items of each panel: the annotators who labelled an item."""
     item, annotator = (annotations[f"{dim}_code"].to_numpy() for dim in (ITEM, ANNOTATOR))
     n = annotations.sizes[ANNOTATOR]
     item, annotator = np.divmod(np.unique(item.astype(np.int64) * n + annotator), n)
@@ -145,13 +147,13 @@ TARGET: Final = 0.95
 """Target accuracy of a ground truth, for ``annotators_for_truth``."""
 LEAST_DRAWS: Final = 1000
 FEW_LABELS: Final = 5000
-"""Maximum number of annotations for which all draws are made: they are quick."""
+"""Up to this number of annotations, all draws are made, because they are quick."""
 _NOTED: Final = rf".*({ARE_FEW}|{OF_FEW_ITEMS})"
 """Matches warnings about few items, which ``agreement`` notes already."""
 
 
 def draws(groups: Groups, plan: GroundTruthPlan, settings: Settings) -> Groups:
-    """Return the group ``weighted_reliability``, computed from the groups before it."""
+    """Return the group ``weighted_reliability``, computed from earlier groups."""
     annotations = groups["annotations"]
     fit = groups.get("accuracy") if _is(plan.accuracy, AUTO) else None
     accuracy, source = plan.accuracy, "given"
@@ -191,14 +193,14 @@ def _is(value: Any, name: str) -> bool:
 
 
 def _draws(annotations: xr.Dataset, n_draws: int) -> int:
-    """Choose the number of draws if no fit determines it: a quarter if there are many labels."""
+    """Return the number of draws if no fit determines it: with many labels, a quarter of all."""
     few = annotations.sizes[ANNOTATION] <= FEW_LABELS
     return n_draws if few else min(n_draws, max(n_draws // 4, LEAST_DRAWS))
 
 
 def _label_accuracy(groups: Groups, accuracy: Any, draws: int) -> xr.DataArray:
-    """Return the accuracy of a label: (chain, draw)."""
-    if isinstance(accuracy, str):  # against the majority of the others
+    """Return draws (chain, draw) of how often a single label is right."""
+    if isinstance(accuracy, str):  # agreement with the majority of the others
         agreement = groups["agreement"]["leave_one_out_agreement"].isel({DRAW: slice(draws)})
         return agreement.drop_attrs()
     known, weight = by_annotator(accuracy, groups["annotations"])
@@ -218,7 +220,7 @@ def _fitted(
     alone = annotators_for_target(label.to_numpy(), TARGET, n_labels)
     needed = in_all(alone, accuracy["error_correlation"].transpose(*SAMPLE).to_numpy())
     right = accuracy["majority_correct"].transpose(*SAMPLE).to_numpy()
-    enough = right >= TARGET  # then no more annotators are needed
+    enough = right >= TARGET  # the present annotators suffice
     needed = np.where(enough, np.minimum(needed, n_annotators), needed)
     return _named(label, accuracy["majority_correct"], needed)
 
@@ -258,7 +260,7 @@ def _bootstrapped(
 
 
 def _confidence(groups: Groups, concordance: xr.DataArray, n_labels: int) -> float:
-    """Return the constant confidence that gives the same concordance.
+    """Return the constant confidence of annotators that gives the same concordance.
 
     The ratio of concordance to agreement is the square of confidence corrected for guessing.
     """

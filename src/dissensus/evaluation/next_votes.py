@@ -1,4 +1,4 @@
-"""The numbers of votes that settle the order of neighbours in a leaderboard."""
+"""How many more votes would settle the order of two neighbours in a leaderboard."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ def next_votes(evaluation: xr.DataTree) -> pd.DataFrame:
 
     .. math:: n = \frac{1.645^2 / m^2 - 1 / v}{J}
 
-    votes. The score y of a vote is 1 (for the first system), 0 (a tie) or -1 (for the second). On a
-    prompt with the log odds :math:`\eta` of the first against the second, E(y) has the derivative
-    Var(y) / 2, hence
+    votes. The score y of a vote is 1 (for the first system), 0 (a tie) or -1 (for the second). If
+    :math:`\eta` are the log odds of the first against the second on a prompt, the derivative of
+    E(y) with respect to :math:`\eta` is Var(y) / 2. Therefore
 
     .. math:: J = \frac{(\overline{Var(y)} / 2)^2}{\overline{Var(y)} + Var(E(y))}
 
     with means over prompts and voters, :math:`\eta \sim \mathrm{Normal}(m, 2 \sigma_u^2 + 2
     \sigma_v^2)` and the tendency to ties :math:`\mathrm{Normal}(\tau, \sigma_\tau^2)`. If the
-    leaderboard is for the prompts at hand, new votes are spread evenly over them: of Var(E(y)) only
-    the share of voters' tastes counts, :math:`\sigma_v^2 / (\sigma_u^2 + \sigma_v^2)`. A
-    difference of win rates is divided by its slope against the difference of strengths, so that m
-    and v are on the scale of :math:`\eta`, and n is for the P(better) of the leaderboard.
+    leaderboard is for the prompts of the votes, new votes are spread evenly over these prompts. Of
+    Var(E(y)) then only the share of voters' tastes counts, :math:`\sigma_v^2 / (\sigma_u^2 +
+    \sigma_v^2)`. A difference of win rates is divided by its slope against the difference of
+    strengths: m and v are then on the scale of :math:`\eta`.
 
-    Assumptions: the difference stays as it is (the estimate changes with the votes, so that about
-    half of all repetitions need more), voters are typical, each new vote is by another voter, and
+    Assumptions: new votes do not change the estimated difference (in fact they do, so about half of
+    all repetitions need more votes), voters are typical, each new vote is by another voter, and
     posteriors are normal. J ignores judges' verdicts; m and v are from the fit with verdicts.
 
     Returns
@@ -87,7 +87,7 @@ def next_votes(evaluation: xr.DataTree) -> pd.DataFrame:
 
 
 def information(apart: float, tie: float, spreads: Sequence[float], *, new_items: bool) -> float:
-    """Return what a vote adds to the information on a difference of strengths; see `next_votes`.
+    """Return J of `next_votes`: the information that a vote adds on a difference of strengths.
 
     ``spreads`` are ``item_spread``, ``item_tie_spread`` and ``annotator_taste_spread``.
 

@@ -63,11 +63,11 @@ COEFFICIENTS: Final[Mapping[str, tuple[tuple[str, str, Options], ...]]] = {
         ("krippendorff_alpha_jaccard", "krippendorff_alpha", {"distance": "jaccard"}),
     ),
 }
-"""By kind of annotations: the name in an evaluation, the statistic, and its arguments."""
+"""By kind of annotations: a statistic's name in an evaluation, its function and its arguments."""
 
 
 _OF_SOME: Final = rf".*({OF_FEW}|{NO_OTHERS}|{NO_ITEMS})"
-"""Matches warnings about annotators with few or no items to judge them by."""
+"""Matches warnings about annotators who share few items, or none, with others."""
 
 CLASSES: Final = (
     "The labels are whole numbers without a stated order: agreement and discrepancies treat them "
@@ -78,8 +78,9 @@ CLASSES: Final = (
 def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: Settings) -> Groups:
     """Return ``agreement`` and ``discrepancy`` (draws), and ``statistics`` (observed values).
 
-    Return no groups if no item has two annotators, or if there is only one item or cluster. The
-    attribute ``notes`` holds warnings: undefined values, few items, labels of unknown order.
+    There are no groups if no item has two annotators, or if there is only one item or cluster. The
+    attribute ``notes`` holds warnings about undefined values, few items, and labels of unknown
+    order.
     """
     units = annotations.get("cluster_code", annotations[ITEM]).to_numpy()
     if int(voices_per(annotations, ITEM).max()) < 2 or len(np.unique(units)) < 2:
@@ -108,7 +109,7 @@ def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: 
     if without is not None and predictions is not None:
         n_predictions = predictions.sizes[ITEM] * predictions.sizes[SYSTEM]
         if (annotations.sizes[ANNOTATION] + n_predictions) * _GROUPS * _SHUFFLES[1] > _ROWS:
-            # Fewer versions, since their predictions also need memory.
+            # Use fewer versions, since predictions for each version also need memory.
             without = versions(annotations, seed, n_predictions)
     discrepancy = _discrepancy(replace(bootstrap, notes=Notes()), predictions, without)
     groups = {"agreement": agreement, "discrepancy": discrepancy, "statistics": bootstrap.points}
@@ -116,7 +117,7 @@ def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: 
 
 
 def are_classes(annotations: xr.Dataset, predictions: xr.Dataset | None) -> bool:
-    """Return whether labels are whole numbers whose order is only inferred."""
+    """Return whether labels are whole numbers whose order is inferred, not stated."""
     guessed = str(annotations.attrs.get("kind_source", "")).startswith("inferred")
     named = predictions is None or "label_code" in predictions
     return annotations.attrs["kind"] == "ordinal" and guessed and named
@@ -160,7 +161,7 @@ class Bootstrap:
 
 
 def _in_words(text: str) -> str:
-    """Write in words the name of a statistic at the beginning of a note."""
+    """Return a note with the name of a statistic at its beginning replaced by the title."""
     name, space, rest = text.partition(" ")
     known = any(name == entry.name for entry in statistics.STATISTICS)
     return f"{coefficient_title(name)}{space}{rest}" if known else text
@@ -188,8 +189,9 @@ def _discrepancy(
             "discrepancy ratio of annotators."
         )
     elif n_left_out:
+        verb = "shares" if n_left_out == 1 else "share"
         bootstrap.warn(
-            f"{counted(n_left_out, 'annotator')} of {people:,} share fewer than {FEW_UNITS} "
+            f"{counted(n_left_out, 'annotator')} of {people:,} {verb} fewer than {FEW_UNITS} "
             f"{units} with two others: too few for a discrepancy ratio of their own."
         )
     out = xr.Dataset(attrs={"margin": settings.margin})
@@ -214,7 +216,7 @@ def _discrepancy(
 
 
 def _merged(annotators: xr.Dataset, systems: xr.Dataset) -> xr.Dataset:
-    """Merge both. Annotators who share items with only one other annotator have no ratio."""
+    """Merge both results; annotators that only the systems' results name have the ratio NaN."""
     attrs = annotators.attrs | systems.attrs
     if "n_items" in annotators and ANNOTATOR in systems.coords:
         everyone = systems[ANNOTATOR].to_numpy()
@@ -254,15 +256,15 @@ def _of_systems(
 
 
 class Known(NamedTuple):
-    """Annotators who share enough items with others."""
+    """Annotators who share enough items with other annotators."""
 
     codes: npt.NDArray[np.int64]
     n_items: npt.NDArray[np.int64]
-    """Number of items that enough others labelled as well."""
+    """(annotator): number of items that enough other annotators labelled as well."""
 
 
 def _known(annotations: xr.Dataset, present: npt.NDArray[np.bool_], others: int) -> Known:
-    """Return the annotators who share enough items with ``others`` or more others."""
+    """Return the annotators who share enough items with at least ``others`` other annotators."""
     shared = present & (voices_per(annotations, ITEM) > others)
     rows = shared[annotations["item_code"].to_numpy()]
     if not rows.any():
@@ -278,23 +280,25 @@ def _known(annotations: xr.Dataset, present: npt.NDArray[np.bool_], others: int)
 
 
 def _present(bootstrap: Bootstrap, predictions: xr.Dataset | None) -> npt.NDArray[np.bool_]:
-    """Return which items have predictions; all, if there are no predictions."""
+    """Return which items have predictions; all items, if items without them are not dropped."""
     items = bootstrap.annotations[ITEM].to_numpy()
     everywhere = np.ones(len(items), dtype=bool)
     if predictions is None or bootstrap.settings.on_missing != "drop":
         return everywhere  # if items must be the same, a later check raises
     present = tables.match(items, predictions[ITEM].to_numpy()) >= 0
     if not present.all():
+        n_bare = int((~present).sum())
+        verb = "is" if n_bare == 1 else "are"
         bootstrap.warn(
-            f"{counted(int((~present).sum()), 'item')} of {len(items):,} without predictions are "
-            "left out of the discrepancies, of systems and of annotators."
+            f"{counted(n_bare, 'item')} of {len(items):,} without predictions {verb} left out of "
+            "the discrepancies, of systems and of annotators."
         )
     return present
 
 
 @contextmanager
 def _noted_already(point: xr.DataArray) -> Iterator[None]:
-    """Ignore warnings about undefined draws if observed values are undefined: these are noted."""
+    """Ignore warnings about undefined draws if observed values are undefined, which has a note."""
     with warnings.catch_warnings():
         undefined = point.isnull()
         if bool(undefined.all()):
@@ -325,7 +329,7 @@ _SHUFFLES: Final = (3, 20)
 """Minimum and maximum number of times that annotators exchange places, to estimate the variation by
 chance and by items. The maximum is used with few labels."""
 _ROWS: Final = 5_000_000
-"""Maximum number of rows of all versions; but there are at least 5 groups and 3 shuffles."""
+"""Maximum number of rows of all versions together, unless 5 groups and 3 shuffles need more."""
 _FEWEST: Final = 3
 """Minimum number of groups: if one of two annotators is left out, no pair remains."""
 _KEPT: Final = 0.3
@@ -335,7 +339,7 @@ third of the pairs remains. An annotator who is in nearly all pairs cannot be le
 
 @dataclass(frozen=True)
 class Versions:
-    """Versions of annotations without one group of annotators each, in one Dataset."""
+    """Versions of annotations in one Dataset; each version leaves out one group of annotators."""
 
     annotations: xr.Dataset
     """Each version has its own items."""
@@ -356,24 +360,24 @@ class Versions:
     def values(self, sums: Sums) -> Any:
         """Return the values of a statistic in each version."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DissensusWarning)  # of small versions
+            warnings.simplefilter("ignore", DissensusWarning)  # about small versions
             return evaluated(sums, self.count, Undefined())
 
     def spread(self, values: Floats) -> float:
-        """Return the variance of a statistic (version) over annotators, at least 0."""
+        """Return the variance over annotators of one statistic, at least 0."""
         return max(float(self.covariance(values).item()), 0.0)
 
     def covariance(self, values: Floats) -> Floats:
-        r"""Return the covariance of statistics over annotators, without that of single labels.
+        r"""Return the covariance over annotators (statistic, statistic).
 
         ``values`` is (version, statistic). The covariance may have negative eigenvalues.
 
         .. math:: \frac{G - 1}{G} \sum_g (t_{-g} - \bar t)^2
 
         is the delete-a-group jackknife with G groups, Shao & Tu (1995), *The Jackknife and
-        Bootstrap*, section 2.3. Its mean over shuffles, in which annotators have exchanged places,
-        is subtracted: it is due to single labels and to items, and the bootstrap over items
-        contains it.
+        Bootstrap*, section 2.3. The mean of this covariance over shuffles, in which annotators
+        exchange places, is subtracted: it is due to single labels and to items, and the bootstrap
+        over items contains it.
         """
         each = np.asarray(values, dtype=np.float64).reshape(*self.used.shape, -1)
         used = (self.used & np.isfinite(each).all(axis=-1))[..., None]
@@ -388,10 +392,11 @@ class Versions:
 
 
 def versions(annotations: xr.Dataset, random_seed: Any, n_predictions: int = 0) -> Versions | None:
-    """Leave out groups of annotators; None if the data do not show how annotators vary.
+    """Return versions without groups of annotators; None if data do not show how annotators vary.
 
-    They do not if there are only two annotators, if no annotator has two labels, or if one is in
-    nearly all pairs of labels. Each version also needs memory for ``n_predictions`` predictions.
+    The data do not show this if there are only two annotators, if no annotator has two labels, or
+    if one annotator is in nearly all pairs of labels. Each version also needs memory for
+    ``n_predictions`` predictions.
     """
     item, annotator = (annotations[name].to_numpy() for name in ("item_code", "annotator_code"))
     people, annotator = np.unique(annotator, return_inverse=True)
@@ -411,22 +416,22 @@ def versions(annotations: xr.Dataset, random_seed: Any, n_predictions: int = 0) 
 
 
 def _shuffled(size: Ints, rng: np.random.Generator) -> Ints:
-    """Exchange annotators between items that have equally many, and within items.
+    """Exchange annotators between items with equally many annotators, and within items.
 
-    A cell is an annotator of an item; cells are in the order of items, and ``size`` (item) is their
-    number. Return, for each cell, the cell whose annotator it gets.
+    A cell is an annotator of an item. Cells are in the order of items; ``size`` (item) is the
+    number of an item's cells. Return, for each cell, the cell whose annotator it gets.
     """
     start = np.cumsum(size) - size
     ordered, shuffled = np.argsort(size, kind="stable"), np.lexsort((rng.random(len(size)), size))
     source = np.empty_like(ordered)
     source[ordered] = shuffled
     item = np.repeat(np.arange(len(size)), size)
-    place = np.lexsort((rng.random(len(item)), item))  # within its item
+    place = np.lexsort((rng.random(len(item)), item))  # shuffled within items
     return np.asarray(place - start[item] + start[source][item])
 
 
 def _without(annotations: xr.Dataset, groups: Ints, n_groups: int) -> Versions:
-    """Stack versions: all rows but those of one group, for each shuffle and group.
+    """Stack a version for each shuffle and group: all rows except those of the group.
 
     ``groups`` (shuffle, row) has the group of each row.
     """
@@ -448,7 +453,7 @@ def _without(annotations: xr.Dataset, groups: Ints, n_groups: int) -> Versions:
 
 
 _LEAST: Final = 0.01
-"""Minimum ratio. A smaller one counts as constant: the system varies as the annotators do."""
+"""Minimum ratio. Smaller ratios are set to it: they then do not vary over annotators."""
 _END: Final = 0.945
 """Upper end of an 89 % interval, as a probability."""
 _BOUNDED: Final = frozenset({"nominal", "jaccard", "masi", "ranking"})
@@ -458,12 +463,12 @@ _BOUNDED: Final = frozenset({"nominal", "jaccard", "masi", "ranking"})
 def by_others(
     discrepancies: xr.Dataset, without: Versions, sums: Sums, random_seed: Any
 ) -> xr.Dataset:
-    """Add the variation over annotators to logarithms of discrepancies and ratios.
+    """Add the variation over annotators to discrepancies and ratios, on the log scale.
 
     The annotators' discrepancy and the ratios get noise with the covariance that
-    `Versions.covariance` returns. The noise is normal, as the exponential of a t variate has no
-    mean. Its 89 % interval is as wide as that of a t distribution with the degrees of freedom of
-    the groups.
+    `Versions.covariance` returns. The noise is normal, because the exponential of a t variate has
+    no mean. Its 89 % interval is as wide as that of a t distribution; the degrees of freedom are
+    the number of groups minus 1.
     """
     values = without.values(sums)
     between = values["annotator_discrepancy"][:, None]
@@ -472,7 +477,7 @@ def by_others(
         both = np.log(np.hstack([between, ratio]))
     covariance = without.covariance(both)
     variance, axes = np.linalg.eigh(covariance)
-    root = axes * np.sqrt(variance.clip(0.0)) @ axes.T  # the same for any signs of the axes
+    root = axes * np.sqrt(variance.clip(0.0)) @ axes.T  # does not depend on the axes' signs
     # Replacing negative eigenvalues by 0 increases the variances: scale them back.
     sd, alone = np.sqrt((root**2).sum(axis=1)), np.sqrt(np.diag(covariance).clip(0.0))
     scale = np.divide(alone, sd, out=np.zeros_like(sd), where=sd > 0)

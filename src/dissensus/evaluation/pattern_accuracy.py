@@ -31,7 +31,7 @@ _LIST: Final = ("code", "start", "end")
 _AT_ONCE: Final = 4_000_000
 """Maximum number of draws held in memory."""
 _MOST: Final = 1e8
-"""Maximum reliability or prior count: densities of gamma variates would lose precision."""
+"""Maximum reliability or prior count; above it, densities of gamma variates lose precision."""
 
 
 def top_k_accuracy_by_pattern(
@@ -50,18 +50,18 @@ def top_k_accuracy_by_pattern(
     r"""Draw accuracies under `models.dirichlet`, for all items of the same pattern at once.
 
     The distribution is exactly that of `top_k_accuracy` of a fit with the same ``prior_count``. The
-    prior is fixed; a learned one, recommended for few labels an item, needs the fit. Whether a
-    system is right about an item depends only on which label leads:
+    prior is fixed. A learned prior, which is recommended for few labels per item, needs the fit.
+    Whether a system is right about an item depends only on which label leads:
 
     .. math:: p_{iy} = P(\arg\max \theta_i = y), \qquad
         N_{cy} \sim \mathrm{Multinomial}(n_c, p_{c\cdot}), \qquad
         \mathrm{accuracy}_s = \frac1n \sum_{c, y} N_{cy} h_{scy}
 
-    where c is a *pattern*: the counts of an item's labels, and which systems predict them
-    (:math:`h_{scy}`, from 0 to 1 for predicted ties), but not their names. The :math:`n_c` items
-    of a pattern have the same posterior, and their leading labels are independent given the data.
-    The probabilities are one-dimensional integrals. Ten million items with five labels and four
-    systems have some hundreds of patterns.
+    where c is a *pattern*: the counts of an item's labels, and which systems predict these labels
+    (:math:`h_{scy}`, from 0 to 1 for predicted ties), but not the labels' names. The :math:`n_c`
+    items of a pattern have the same posterior, and their leading labels are independent given the
+    data. The probabilities are one-dimensional integrals. Ten million items with five labels and
+    four systems have several hundred patterns.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def top_k_accuracy_by_pattern(
     Notes
     -----
     Source: Stutz et al. (2023), Eq. 8 and Appendix A, for the quantity. Time and memory grow with
-    the number of patterns: with hundreds of annotators an item, few items share a pattern.
+    the number of patterns: with hundreds of annotators per item, few items share a pattern.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def top_k_accuracy_by_pattern(
 
 
 class _Part(NamedTuple):
-    """Some items: annotations, whether they have predictions, and positions of predictions."""
+    """A part of the items: annotations, which items have predictions, and where these are."""
 
     annotations: xr.Dataset | Chunk
     kept: npt.NDArray[np.bool_]

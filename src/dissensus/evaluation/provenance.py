@@ -36,7 +36,7 @@ def versions() -> dict[str, str]:
 
 
 def of_model(name: str) -> dict[str, str]:
-    """Return attributes that name the package of a plugin, or nothing for other models.
+    """Return attributes with the package of a plugin and its version; none for other models.
 
     Examples
     --------
@@ -83,14 +83,14 @@ def arguments_of(attrs: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it, for `_back` to restore; TypeError if it cannot."""
+    """Return a value in a form that JSON can hold and `_back` restores; raise if there is none."""
     if isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "biufU":
         value = value.tolist()
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple | range):
         return [_plain(part) for part in value]
-    if isinstance(value, Mapping):  # as pairs: keys of JSON objects are text
+    if isinstance(value, Mapping):  # as pairs, because keys of JSON objects must be text
         return {"mapping": [[_plain(key), _plain(part)] for key, part in value.items()]}
     raise TypeError(type(value).__name__)
 

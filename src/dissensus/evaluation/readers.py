@@ -1,4 +1,4 @@
-"""A reader study as a table: averages over readers, their differences, and systems."""
+"""The table of a reader study: averages over readers, their differences, and systems."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORDS: Final = [MODALITY, other(MODALITY), SYSTEM, THRESHOLD]
 
 
 def averages(study: xr.Dataset) -> xr.Dataset:
-    """Return the draws that are not of single readers or points of curves."""
+    """Return all variables with draws, except those of single readers and of points of curves."""
     single = {READER, FALSE_POSITIVE_RATE}
     names = [name for name, values in study.data_vars.items()
              if set(SAMPLE) <= {*values.dims} and not single & {*values.dims}]  # fmt: skip
@@ -29,7 +29,7 @@ def averages(study: xr.Dataset) -> xr.Dataset:
 
 
 def reader_rows(study: xr.Dataset) -> pd.DataFrame:
-    """Return a row for each average over readers, difference, and system (`dissensus.summary`)."""
+    """Return a row for each average, difference and system; see `dissensus.summary`."""
     rows = []
     for name, draws in averages(study).data_vars.items():
         parts = spread(draws) | {OBSERVED: _observed(study, str(name), draws)}
@@ -50,7 +50,7 @@ def reader_rows(study: xr.Dataset) -> pd.DataFrame:
 
 
 def _of_pairs(frame: pd.DataFrame) -> pd.DataFrame:
-    """Keep the difference A minus B, and leave out B minus A and A minus A."""
+    """Keep differences of modalities A minus B; leave out B minus A and A minus A."""
     if other(MODALITY) not in frame:
         return frame
     place = {name: n for n, name in enumerate(frame[MODALITY].unique())}
@@ -58,7 +58,7 @@ def _of_pairs(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _observed(study: xr.Dataset, name: str, draws: xr.DataArray) -> xr.DataArray:
-    """Return the value for these readers and cases; NaN where there is none."""
+    """Return a quantity's value for these readers and cases; NaN for standard deviations."""
     of_system = name.startswith("system_")
     rest = name.removeprefix("system_").removeprefix("average_")
     measure = rest.removesuffix("difference").removesuffix("_") or "auc"

@@ -1,4 +1,4 @@
-"""Which model turns annotations of a kind into plausibilities, and how an evaluation uses it."""
+"""Recipes: which model an evaluation uses for annotations of a kind, and how."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from dissensus.metrics._groups import event_plausibility
 from dissensus.sampling import convergence
 from dissensus.sampling.learned_prior import LEARNED, LearnedPrior, prior_of
 
-# From annotations of one kind to plausibilities, by one model.
+# Recipes by the form of their draws.
 
 
 BELOW, ABOVE = SIDES
@@ -48,7 +48,8 @@ _NOT_HYPER: Final = frozenset(
 
 
 _WARM_UP: Final = 500
-"""Default of fits, so that evaluations have the draws of fits (not for rankings: decision 0033)."""
+"""Warm-up draws of a learned prior: the default of ``fit``, so that an evaluation has the same
+draws as a fit. Rankings are an exception (decision 0033)."""
 
 
 def shares(annotations: xr.Dataset) -> xr.DataArray:
@@ -60,7 +61,7 @@ def shares(annotations: xr.Dataset) -> xr.DataArray:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one model turns annotations into plausibilities."""
+    """How an evaluation uses one model to turn annotations into plausibilities."""
 
     model: str
     reliabilities: tuple[float, ...]
@@ -69,22 +70,22 @@ class Recipe:
     point: Callable[[xr.Dataset], xr.DataArray] = shares
     """The point estimate, for naive metrics that ignore uncertainty."""
     leading: str = "the majority label of each item"
-    """In words: the truth according to the point estimate."""
+    """What the point estimate treats as the truth, in words."""
     is_limit: bool = True
     """Whether the posterior shrinks to the point estimate as the reliability grows."""
     prior_weight: Callable[..., float] | None = None
     """Returns the weight of the prior in a typical item's posterior, from annotations, reliability
     and hyperparameters. With many labels and few annotators, a flat prior outweighs the data."""
     companion: str | None = None
-    """A second model to show beside it by default, because results depend on the model."""
+    """A second model that is also used by default, because results depend on the model."""
     learns: str | None = None
     """The hyperparameter that is learned by default, with predictions as evidence."""
     learn: Callable[..., Any] = prior_of
-    """Learns this hyperparameter, once for all reliabilities."""
+    """Function that learns the hyperparameter ``learns``, once for all reliabilities."""
     insight: bool = False
     """Whether metrics allow for what systems know beyond the labels (``insight="learned"``)."""
     of_numbers: bool = False
-    """Whether draws are numbers that systems predict, and not plausibilities of labels."""
+    """Whether draws are means of numbers, which systems predict, not plausibilities of labels."""
     markov_chains: bool = False
     """Whether draws are autocorrelated, so that convergence is checked."""
     kind: str = ""
@@ -101,19 +102,19 @@ class Recipe:
     def learned(
         self, annotations: xr.Dataset, hyper: Mapping[str, Any], **settings: Any
     ) -> dict[str, Any]:
-        """Return the learned prior for all reliabilities, and the predictions as its evidence."""
+        """Return the learned prior and the predictions, its evidence; empty if none is learned."""
         if self.learns is None or hyper.get(self.learns, LEARNED) != LEARNED:
             return {}
         options = {"tune": _WARM_UP, **hyper, **settings}
         prior = self.learn(annotations, **options)
-        if self.markov_chains:  # in other models these are the only chains, and fits check them
+        if self.markov_chains:  # fits of other models check the chains of the prior themselves
             labels = annotations[LABEL].to_numpy()
             answers = features(settings["predictions"], labels[:0], labels)
             convergence.diagnosed_parameters(prior.draws(labels, answers))
         return {self.learns: prior, "predictions": settings["predictions"]}
 
     def check_options(self, reliability: Any, hyper: Mapping[str, Any]) -> None:
-        """Raise on a hyperparameter that the model does not have."""
+        """Raise if a given hyperparameter is not one of the model's."""
         del reliability
         fit = inspect.signature(models.get(self.model).module.fit)
         known = [name for name in fit.parameters if name not in _NOT_HYPER]
@@ -155,10 +156,10 @@ class Recipe:
 
 @dataclass(frozen=True)
 class RankingRecipe(Recipe):
-    """Rankings. The lists show whether annotators are independent (`replicated`)."""
+    """Recipe for rankings. Replicated lists show whether annotators are independent."""
 
     def fit(self, annotations: xr.Dataset, reliability: float, **options: Any) -> xr.DataTree:
-        """Fit the model at one reliability, and record that first labels determine the prior."""
+        """Fit the model at one reliability, and record that the prior is from first labels."""
         fitted = super().fit(annotations, reliability, **options)
         if isinstance(options.get("concentration"), LearnedPrior):
             attrs = fitted["posterior"].attrs
@@ -169,7 +170,10 @@ class RankingRecipe(Recipe):
         self, fit: xr.DataTree, annotations: xr.Dataset, reliability: float,
         hyper: Mapping[str, Any], random_seed: Any,
     ) -> xr.DataTree | None:  # fmt: skip
-        """Return draws with replicated lists; None without lists or items with two annotators."""
+        """Return draws with replicated lists.
+
+        Return None if no list has two labels, or no item has two annotators.
+        """
         has_lists = annotations.sizes[ANNOTATION] > statements_per(annotations, ITEM).sum()
         if not has_lists or voices_per(annotations, ITEM).max(initial=0) < 2:
             return None
@@ -195,7 +199,7 @@ class ScoreRecipe(Recipe):
         return fitted
 
     def check_options(self, reliability: Any, hyper: Mapping[str, Any]) -> None:
-        """Warn if a range of reliabilities is given: equal results would look robust."""
+        """Warn if several reliabilities are given, because equal results would look robust."""
         super().check_options(reliability, hyper)
         if reliability is not None and np.size(reliability) > 1:
             warnings.warn(
@@ -207,7 +211,7 @@ class ScoreRecipe(Recipe):
     def learned(
         self, annotations: xr.Dataset, hyper: Mapping[str, Any], **settings: Any
     ) -> dict[str, Any]:
-        """Return the predicted numbers, as evidence of a learned prior."""
+        """Return the predicted numbers, as evidence of a learned prior; empty if there are none."""
         del annotations
         predictions = settings["predictions"]
         if hyper.get("prior", LEARNED) != LEARNED or not has_numbers(predictions):
@@ -215,7 +219,7 @@ class ScoreRecipe(Recipe):
         return {"predictions": predictions}
 
     def plausibility(self, fit: xr.DataTree) -> xr.DataArray:
-        """Return the means of items."""
+        """Return draws of the items' means."""
         posterior = fit["posterior"]
         assert isinstance(posterior, xr.DataTree)
         return posterior.to_dataset()["mean"]
@@ -273,7 +277,7 @@ class ThresholdRecipe(ScoreRecipe):
         return event_plausibility(fit, self.threshold, labels=(BELOW, ABOVE))
 
     def predictions(self, predictions: xr.Dataset) -> xr.Dataset:
-        """Cut predicted numbers at the threshold."""
+        """Return predictions of the two sides; predicted labels are returned unchanged."""
         if not has_numbers(predictions):
             return predictions
         side = (
@@ -319,7 +323,7 @@ class PluggedRecipe(Recipe):
         return _completed(fitted, self.model, options)
 
     def check_options(self, reliability: Any, hyper: Any) -> None:
-        """Raise on a hyperparameter or reliabilities that the model does not have."""
+        """Raise if the model does not have a given hyperparameter, or has no reliability."""
         super().check_options(reliability, hyper)
         if reliability is not None and not self._knows_reliability():
             raise ArgumentError(
@@ -332,7 +336,7 @@ class PluggedRecipe(Recipe):
 
 
 def plugged(name: str, kind: str) -> Recipe | None:
-    """Return a recipe for a model that is not in `RECIPES`, if it has a plausibility.
+    """Return a recipe for a model that is not in `RECIPES` but has a plausibility; else None.
 
     Raises
     ------
@@ -377,12 +381,12 @@ def _completed(fit: xr.DataTree, model: str, options: dict[str, Any]) -> xr.Data
 
 
 HEAVY_PRIOR = 0.5
-"""Weight of the prior in a typical item above which reports have a note."""
+"""Reports have a note if the prior has a larger weight than this in a typical item."""
 
 
 @dataclass(frozen=True)
 class _Sides:
-    """The point estimate of scores: all mass on the side of an item's mean score."""
+    """Point estimate for scores that are cut: the side of an item's mean score has share 1."""
 
     threshold: float
 
@@ -393,7 +397,7 @@ class _Sides:
 
 
 def _prior_of_counts(annotations: xr.Dataset, reliability: float, **hyper: Any) -> float:
-    if hyper.get("prior_count", LEARNED) == LEARNED:  # a learned prior is estimated from the items
+    if hyper.get("prior_count", LEARNED) == LEARNED:  # estimated from the items
         return 0.0
     prior = float(hyper["prior_count"]) * annotations.sizes[LABEL]
     observed = reliability * float(np.median(statements_per(annotations, ITEM)))
@@ -401,7 +405,7 @@ def _prior_of_counts(annotations: xr.Dataset, reliability: float, **hyper: Any) 
 
 
 def _inverse_rank(annotations: xr.Dataset) -> xr.DataArray:
-    if annotations.attrs["kind"] != "ranking":  # for single labels, both are the same
+    if annotations.attrs["kind"] != "ranking":  # for single labels, both estimates are the same
         return shares(annotations)
     point: xr.DataArray = models.get("inverse_rank").module.point(annotations)
     return point
@@ -414,9 +418,9 @@ RECIPES: Final = (
         "dirichlet", (0.5, 1.0, 2.0, 5.0, 10.0), 1.0, prior_weight=_prior_of_counts,
         learns="prior_count", insight=True,
     ),
-    # Both ranges are those of Stutz et al. (2023), C.3: rankings repeated 1 to 10 times for
-    # Plackett-Luce, temperatures of 10 to 100 for PrIRN. The references are 1, at which
-    # Plackett-Luce counts every ranking once, and the middle temperature.
+    # The ranges of the next two models are from Stutz et al. (2023), C.3: temperatures of 10 to 100
+    # for PrIRN, rankings repeated 1 to 10 times for Plackett-Luce. The references are the middle
+    # temperature, and 1, at which Plackett-Luce counts every ranking once.
     Recipe(
         "inverse_rank", (10.0, 30.0, 100.0), 30.0, point=_inverse_rank, leading=_FIRST
     ),
@@ -433,18 +437,18 @@ RECIPES: Final = (
 
 _DEFAULT: Final = {"continuous": "normal_scores", "ranking": "plackett_luce"}
 DEFAULT: Final = "default"
-"""The argument ``companion`` if it is not given: the companion of the default model."""
+"""Default of the argument ``companion``: the companion of the model if ``model`` is not given."""
 
 
 def recipe_for(
     annotations: xr.Dataset, *, model: str | None = None, threshold: float | None = None
 ) -> Recipe:
-    """Choose how to evaluate annotations of this kind.
+    """Return the recipe to evaluate annotations of this kind.
 
     Raises
     ------
     ArgumentError
-        If the model is unknown or does not fit, or the threshold is not a number.
+        If the model is unknown or is not for this kind, or the threshold is not a number.
     """
     kind = annotations.attrs["kind"]
     if kind == "set":
@@ -474,7 +478,7 @@ def recipe_for(
 
 
 def companion_for(main: Recipe, companion: str | None, *, by_default: bool) -> Recipe | None:
-    """Choose the model to show beside the main one, if any.
+    """Return the recipe of the companion of the main model, or None.
 
     Parameters
     ----------

@@ -31,21 +31,21 @@ _SET_BY_RERUN: Final = frozenset({*DATA, "progressbar"})
 
 
 class Difference(NamedTuple):
-    """A variable that differs, and how."""
+    """How a variable differs between a file and its repetition."""
 
     where: str
-    """Group and name."""
+    """Group and name of the variable."""
     how: str
 
 
 class Rerun(NamedTuple):
-    """Result of a comparison."""
+    """Result of repeating an evaluation."""
 
     differences: list[Difference]
     compared: int
     """Number of compared variables."""
     versions: list[str]
-    """Texts on packages whose version differs."""
+    """A text for each package whose version differs."""
 
 
 def stored(path: Path) -> xr.DataTree:
@@ -62,7 +62,7 @@ def stored(path: Path) -> xr.DataTree:
 
 
 def _opened(path: Path) -> xr.DataTree:
-    """Open a file or a store. Zarr format 2 is refused: its codecs may unpickle objects."""
+    """Open a file or a Zarr store. Zarr format 2 is refused: its codecs may unpickle objects."""
     if path.is_dir():
         if find_spec("zarr") is None:
             raise FormatError(
@@ -80,7 +80,7 @@ def _opened(path: Path) -> xr.DataTree:
 
 
 def rerun(tree: xr.DataTree, *, progressbar: bool = True) -> Rerun:
-    """Evaluate again, and compare all variables."""
+    """Repeat a stored evaluation, and compare all variables."""
     if NOT_RECORDED in tree.attrs:
         raise ArgumentError(
             "evaluation", expected="an evaluation with all arguments recorded",
@@ -99,7 +99,7 @@ def rerun(tree: xr.DataTree, *, progressbar: bool = True) -> Rerun:
         )  # fmt: skip
     repeated = evaluate(annotations, predictions, progressbar=progressbar, **arguments)
     pairs = list(_pairs(tree, repeated))
-    # Also the version of the model's package, if the model is a plugin.
+    # If the model is a plugin, the version of its package is compared too.
     now = {name: value for name, value in of_model(model).items() if name != MODEL_PACKAGE}
     changed = [
         f"{name.removesuffix('_version')} {tree.attrs.get(name, 'unknown')} then, {version} now"
@@ -110,7 +110,7 @@ def rerun(tree: xr.DataTree, *, progressbar: bool = True) -> Rerun:
 
 
 def _arguments(tree: xr.DataTree) -> dict[str, Any]:
-    """Read the arguments; the file may have been edited."""
+    """Return the recorded arguments; raise if they are not valid, as in an edited file."""
     try:
         recorded = arguments_of(tree.attrs)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as problem:
@@ -126,7 +126,7 @@ def _arguments(tree: xr.DataTree) -> dict[str, Any]:
 
 
 def _data(tree: xr.DataTree) -> tuple[xr.Dataset, xr.Dataset | None]:
-    """Return the data, after a check of their hashes."""
+    """Return annotations and predictions; raise if their hashes are not the recorded ones."""
     groups = (DATA[0], _GIVEN if _GIVEN in tree.children else DATA[1])
     datasets = []
     for name, group in zip(DATA, groups, strict=True):
@@ -146,7 +146,7 @@ def _data(tree: xr.DataTree) -> tuple[xr.Dataset, xr.Dataset | None]:
 
 
 def _pairs(then: xr.DataTree, now: xr.DataTree) -> Iterator[Difference]:
-    """Yield the name of every variable, and how it differs, or ""."""
+    """Yield the name of every variable, and how its values differ ("" if they do not)."""
     before, after = _variables(then), _variables(now)
     for where in dict.fromkeys([*before, *after]):
         if where not in after:
@@ -158,7 +158,7 @@ def _pairs(then: xr.DataTree, now: xr.DataTree) -> Iterator[Difference]:
 
 
 def _variables(tree: xr.DataTree) -> dict[str, xr.Variable]:
-    """Return all variables and coordinates by group and name."""
+    """Return all variables and coordinates; keys are "group/name"."""
     return {
         f"{node.path.strip('/')}/{name}".strip("/"): values
         for node in tree.subtree
@@ -168,7 +168,7 @@ def _variables(tree: xr.DataTree) -> dict[str, xr.Variable]:
 
 
 def _difference(then: xr.Variable, now: xr.Variable) -> str:
-    """Return how values differ in words, or "" if they are equal to the last digit."""
+    """Return in words how values differ, or "" if they are equal to the last digit."""
     if then.dims != now.dims or then.shape != now.shape:
         return f"{dict(now.sizes)} now, {dict(then.sizes)} then"
     before, after = then.to_numpy(), now.to_numpy()

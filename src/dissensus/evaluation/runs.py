@@ -1,4 +1,4 @@
-"""One model at several reliabilities: at each, it is fitted, scored and dropped."""
+"""Fits of one model at several reliabilities; only draws at the reference reliability are kept."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ from dissensus.sampling import convergence, fitting
 from dissensus.wording import counted, metric_title
 
 Clusters = npt.NDArray[np.int64] | None
-"""(item): the number of each item's cluster."""
+"""(item): the code of each item's cluster; None if there are no clusters."""
 
 
 def _metric_calls(
     draws: xr.DataArray, predictions: xr.Dataset, positive: Any = None,
     insight: xr.DataArray | None = None, random_seed: Any = None,
 ) -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:  # fmt: skip
-    """Choose the metrics that make sense for these draws, and for lists of this length."""
+    """Yield the function and the arguments of each metric that these draws and lists allow."""
     if not {LABEL, CANDIDATE} & set(draws.dims):
         yield metrics.get("score_error").function, {}
         return
@@ -76,9 +76,9 @@ def score(
     draws: xr.DataArray, predictions: xr.Dataset, weights: xr.DataArray, random_seed: Any,
     on_missing: str, insight: xr.DataArray | None = None, positive: Any = None,
 ) -> xr.Dataset:  # fmt: skip
-    """Return every metric over (chain, draw, scope, system), and curves, which have bins too.
+    """Return all metrics (chain, draw, scope, system), and calibration curves, which have bins too.
 
-    ``weights`` are those of `item_scopes`.
+    ``weights`` are from `item_scopes`.
     """
     by_name: dict[str, xr.DataArray] = {}
     for function, arguments in _metric_calls(draws, predictions, positive, insight, random_seed):
@@ -99,7 +99,7 @@ def _curves(scored: xr.Dataset) -> list[Any]:
 
 
 def clusters_of(annotations: xr.Dataset, plausibility: xr.DataArray) -> Clusters:
-    """Return the cluster of each item of a plausibility, if the annotations name any."""
+    """Return the code of the cluster of each item of a plausibility; None without clusters."""
     if "cluster_code" not in annotations:
         return None
     place = tables.match(plausibility[ITEM].to_numpy(), annotations[ITEM].to_numpy())
@@ -107,9 +107,9 @@ def clusters_of(annotations: xr.Dataset, plausibility: xr.DataArray) -> Clusters
 
 
 def item_scopes(plausibility: xr.DataArray, random_seed: Any, cluster: Clusters) -> xr.DataArray:
-    """Return weights of items at hand and of new ones.
+    """Return weights of items: 1 for these items, bootstrap weights for new items.
 
-    Both are in one array, because scoring the draws costs more than averaging the scores.
+    One array has the weights of both scopes, so that draws are scored only once.
     """
     make = lazy_bootstrap_weights if is_lazy(plausibility) else bootstrap_weights
     drawn = make(plausibility, random_seed, cluster)
@@ -156,16 +156,16 @@ def score_point(
 
 
 _BREAKS, _FEWER, _MANY = 60, 12, 10**6
-"""Number of ways in which ties are broken: with 60, each of up to six tied labels leads equally
-often. With more than `_MANY` shares there are 12 ways, for up to four tied labels."""
+"""Number of ways in which ties are broken. With 60 ways, each of up to six tied labels leads
+equally often. A point estimate of more than `_MANY` shares has 12 ways, for up to four labels."""
 _STEP = 1e-9
-"""By how much a tie is broken; shares of labels differ by more."""
+"""Amount that is added to a share to break a tie; unequal shares differ by more."""
 
 
 def _tie_breaks(point: xr.DataArray) -> xr.DataArray:
     """Return a draw for each way in which ties of leading labels are broken, in one chain.
 
-    The mean of a metric over them counts one of n leading labels as 1/n, however labels are named.
+    In the mean of a metric over these draws, each of n tied leading labels counts 1/n.
     """
     expanded = point.expand_dims(dict.fromkeys(SAMPLE, 1))
     if LABEL not in point.dims:
@@ -178,7 +178,7 @@ def _tie_breaks(point: xr.DataArray) -> xr.DataArray:
         return expanded
     place = np.cumsum(leads, axis=axis) - 1
     ways = np.empty((1, _BREAKS if values.size <= _MANY else _FEWER, *values.shape))
-    for way in range(ways.shape[1]):  # one at a time: each needs arrays like the values
+    for way in range(ways.shape[1]):  # one way at a time, to save memory
         ways[0, way] = values + _STEP * np.where(leads, (place + way) % n_lead, 0)
     return xr.DataArray(ways, expanded.coords, expanded.dims, point.name, point.attrs)
 
@@ -197,7 +197,7 @@ def score_categories(
     grouped: xr.DataArray, firsts: list[xr.Dataset], scopes: Scopes, random_seed: Any,
     on_missing: str, insight: xr.DataArray | None = None,
 ) -> xr.Dataset:  # fmt: skip
-    """Return certainty of the leading category, and each system's accuracy at that level.
+    """Return the certainty of each item's leading category, and systems' accuracy in categories.
 
     ``grouped`` and ``firsts`` are the plausibilities and the predictions of categories.
     """
@@ -216,12 +216,12 @@ def most_labels(draws: xr.DataArray) -> int:
 
 
 def deepest(predictions: xr.Dataset | None) -> int:
-    """Return the number of leading labels of a draw that are used."""
+    """Return how many leading labels of a draw the metrics use: as many as lists have, up to 3."""
     return 1 if predictions is None else int(min(3, predictions.sizes.get(POSITION, 1)))
 
 
 def certainties(plausibility: xr.DataArray, predictions: xr.Dataset | None) -> xr.Dataset:
-    """Return annotation certainty for the top 1 and, where lists are longer, the top 2 and 3."""
+    """Return annotation certainty for the top 1 and, if lists are longer, for the top 2 and 3."""
     errors = ["mcse", "selection_bias"]
     out = {}
     for top in range(1, min(deepest(predictions), most_labels(plausibility)) + 1):
@@ -237,7 +237,7 @@ CALIBRATION: Final = "calibration"
 CHECK: Final = "agreement_check"
 _METRIC: Final = (*SAMPLE, RELIABILITY, SCOPE, SYSTEM)
 _LARGE: Final = 100_000_000
-"""Bytes of draws that may wait for the garbage collector, which is slow."""
+"""Maximum bytes of unused draws before the garbage collector, which is slow, is called."""
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ class Task:
     positive_named: bool = False
     """Whether the caller named the positive label."""
     same_unit: bool = True
-    """Whether predicted numbers are in the unit of the scores; else no errors are computed."""
+    """Whether predicted numbers are in the unit of the scores; else only correlations are kept."""
     cut: xr.Dataset | None = None
     """The annotations in Dask chunks, if draws are made and scored chunk by chunk."""
 
@@ -278,12 +278,12 @@ class Run:
     keeps_draws: bool = True
     """Whether draws of the posterior are kept at the reference, or only their means."""
     insight: xr.DataArray | None = None
-    """(chain, draw, system): the same at all reliabilities."""
+    """Draws (chain, draw, system), the same at all reliabilities."""
 
 
 def results(run: Run, task: Task, notes: Notes) -> Groups:
     """Return the groups of an evaluation that come from one model."""
-    point = run.recipe.point(task.annotations)  # before the fits, so that it raises early
+    point = run.recipe.point(task.annotations)  # before the fits, to raise errors early
     with notes.of(run.recipe.model):
         shared = run.recipe.learned(
             task.annotations if task.cut is None else task.cut, run.hyper,
@@ -310,7 +310,7 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
             waiting = 0
         groups |= kept
     along = _along(run.reliabilities, [scored[gamma] for gamma in run.reliabilities])
-    if CATEGORIES in along:  # the draws at the reference are kept as well
+    if CATEGORIES in along:  # add the plausibilities at the reference
         along[CATEGORIES] = along[CATEGORIES].merge(groups.pop(CATEGORIES))
         along[CATEGORIES] = along[CATEGORIES].transpose(*_METRIC, ..., missing_dims="ignore")
     groups |= along
@@ -323,7 +323,7 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
             )  # fmt: skip
         _leave_out_undefined(groups, () if task.positive_named else RATES)
     if "convergence" in groups and groups["convergence"]["n_items_poor"].isnull().any():
-        del groups["convergence"]  # with chunks, too few draws give NaN instead of no group
+        del groups["convergence"]  # with chunks and too few draws, all diagnostics are NaN
     if "convergence" in groups:
         with notes.of(f"{run.recipe.model}"):
             _warn_of_chains(groups["convergence"], task, of_items=run.recipe.markov_chains)
@@ -348,9 +348,9 @@ CORRELATION: Final = "correlation"
 
 
 def _leave_out_undefined(groups: Groups, silent: tuple[str, ...]) -> None:
-    """Leave out metrics that are undefined in some draws; compare the systems on the others.
+    """Leave out metrics that are undefined in some draws; compare systems on the other metrics.
 
-    Warn of the metrics that are left out, except of those in ``silent``.
+    Warn of metrics that are left out, except those in ``silent``.
     """
     if "metrics" not in groups:
         return
@@ -386,7 +386,7 @@ def undefined_for(draws: xr.DataArray) -> list[Any]:
 
 
 def _warn_of_chains(diagnosed: xr.Dataset, task: Task, *, of_items: bool) -> None:
-    """Warn of short chains, of items or of the learned prior, once for all reliabilities."""
+    """Warn once, for all reliabilities, if chains of items or of the learned prior are short."""
     poor = diagnosed.isel({RELIABILITY: diagnosed["n_items_poor"].to_numpy() > 0})
     if not poor.sizes[RELIABILITY]:
         return
@@ -413,7 +413,10 @@ def _warn_of_chains(diagnosed: xr.Dataset, task: Task, *, of_items: bool) -> Non
 
 
 def _step(run: Run, task: Task, gamma: float, scopes: Scopes) -> tuple[Groups, Groups, int]:
-    """Fit and score at one reliability; also return the bytes of draws that can be freed."""
+    """Fit and score the model at one reliability.
+
+    Return its groups, the groups that only the reference has, and the bytes of unused draws.
+    """
     with warnings.catch_warnings(), fitting.all_or_nothing():
         warnings.simplefilter("ignore", ConvergenceWarning)  # see _warn_of_chains
         fit = run.recipe.fit(
@@ -431,7 +434,7 @@ def _step(run: Run, task: Task, gamma: float, scopes: Scopes) -> tuple[Groups, G
 def _scored(
     run: Run, task: Task, gamma: float, fit: xr.DataTree, scopes: Scopes
 ) -> tuple[Groups, Groups, int]:
-    """Score a fit; the scores are lazy if its draws are."""
+    """Score a fit, and return the values of `_step`; they are lazy if the draws are lazy."""
     theta = run.recipe.plausibility(fit)
     out = {}
     if not run.recipe.of_numbers:
@@ -483,7 +486,7 @@ def _kept(
             fit, task.annotations, run.reference, run.hyper, task.random_seed
         )
         if replicated is not None:
-            with warnings.catch_warnings():  # of statistics that are undefined in some replicates
+            with warnings.catch_warnings():  # about statistics that some replicates do not define
                 warnings.simplefilter("ignore", DissensusWarning)
                 out[CHECK] = agreement_check(replicated)
     if grouped is not None:
@@ -501,7 +504,7 @@ def _mean(theta: xr.DataArray) -> xr.Dataset:
 
 
 def _along(reliabilities: tuple[float, ...], runs: list[Groups]) -> Groups:
-    """Join the runs along reliability, and compare the systems."""
+    """Join the groups of all reliabilities; ``comparison`` and ``diagnostics`` are empty."""
     index = xr.IndexVariable(RELIABILITY, list(reliabilities))
     out = {
         name: xr.concat([run[name] for run in runs], dim=index, combine_attrs="override")
@@ -514,7 +517,7 @@ def _along(reliabilities: tuple[float, ...], runs: list[Groups]) -> Groups:
 
 
 def comparison(draws: xr.Dataset) -> xr.Dataset:
-    """Compare the systems on every metric. Draws of differences are left out."""
+    """Return the comparison of the systems on every metric, without draws of differences."""
     if draws.sizes[SYSTEM] < 2:
         return xr.Dataset()
     compare = metrics.get("compare").function

@@ -1,8 +1,8 @@
-"""Shared by the sections of an evaluation: settings, warnings, and groups made from a plan.
+"""Settings, warnings and plans, which all sections of an evaluation share.
 
-A section is a module such as `components`. Before anything is fitted, its ``plan`` returns a
-`Plan`, or a `Reason` why the section is left out. Its ``draws`` turn a plan into groups, and
-`evidence` turns groups into rows of tables.
+A section is a module such as `components`. Before any fit, its function ``plan`` returns a `Plan`,
+or a `Reason` why the section is left out. Its function ``draws`` turns the plan into groups of the
+evaluation, and `evidence` turns groups into rows of tables.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Groups = dict[str, xr.Dataset]
 
 AUTO = "auto"
 FEWEST = 5
-"""Minimum number of items with two annotators: with fewer, the prior dominates."""
+"""Minimum number of items with two annotators; with fewer items, the prior dominates."""
 NO_PAIR = "no item has two annotators"
 NOT_WANTED = "not asked for"
 NONE = "none: "
@@ -36,7 +36,7 @@ NONE = "none: "
 
 
 class Notes:
-    """Warnings of several steps. A warning raised by only one step is prefixed with its name.
+    """Warnings of several steps. A warning that only one step raised begins with that step's name.
 
     Examples
     --------
@@ -67,11 +67,11 @@ class Notes:
                 steps.append(step)
 
     def texts(self) -> list[str]:
-        """Return each warning once."""
+        """Return the text of each warning once."""
         return [self._text(text, steps) for (_, text), steps in self._raised.items()]
 
     def say(self, stacklevel: int = 3) -> None:
-        """Raise all warnings; by default they point to the caller of the calling function."""
+        """Raise all warnings; by default they point two calls up, to the caller of the caller."""
         for (category, text), steps in self._raised.items():
             warnings.warn(self._text(text, steps), category, stacklevel=stacklevel)
 
@@ -101,7 +101,7 @@ class Reason:
 
     text: str
     noted: bool = False
-    """Whether ``agreement`` gets a note, because a reader would expect the section."""
+    """Whether the group ``agreement`` gets a note, because readers would expect the section."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +109,7 @@ class Plan:
     """The computations of a section, decided before any fit."""
 
     by_name: bool = False
-    """Whether the caller named the model. An error of the model is then raised, not noted."""
+    """Whether the caller named the model. If so, an error of the model is raised, not noted."""
     remarks: tuple[str, ...] = ()
 
 
@@ -117,11 +117,11 @@ class Section(Protocol):
     """A module that adds groups to an evaluation."""
 
     GROUP: str
-    """Name of its main group."""
+    """Name of the section's main group."""
     SOURCE: str
-    """Attribute of that group that names the model."""
+    """Attribute of the main group that names the model."""
     NOTE: str
-    """First words of the note where the section is missing."""
+    """First words of the note if the section is left out."""
 
     def draws(self, groups: Groups, plan: Any, settings: Settings) -> Groups:
         """Return the groups of this section."""
@@ -138,7 +138,7 @@ def added(
         try:
             groups = groups | section.draws(groups, plan, settings)
             return groups, str(groups[section.GROUP].attrs[section.SOURCE])
-        except AnnotationError as problem:  # for example, numbers without residual variance
+        except AnnotationError as problem:  # for example, if numbers have no residual variance
             if plan.by_name:
                 raise
             plan = Reason(f"the model refuses {problem}", noted=True)
@@ -150,7 +150,7 @@ def added(
 
 
 def warn_of_chains(attrs: Mapping[Any, Any], start: str, advice: str) -> None:
-    """Warn if the chains behind a group are too short, by the diagnostics in its attributes."""
+    """Warn if a group's attributes have diagnostics of chains that are too short."""
     if not attrs.get("n_items_poor", 0):
         return
     r_hat = f", r-hat up to {attrs['r_hat_max']:.2f}" if "r_hat_max" in attrs else ""
@@ -166,9 +166,10 @@ def require_settings(
     given: Mapping[str, Any], defaults: Mapping[str, Any], known: tuple[str, ...], kind: str, *,
     model: str,
 ) -> None:  # fmt: skip
-    """Raise one error about all arguments of `evaluate` that a kind of data does not have.
+    """Raise one error that names all arguments of `evaluate` that do not apply to a kind of data.
 
-    Arguments that are not ``known`` must have their defaults, be None, or name the only ``model``.
+    An argument that is not ``known`` must have its default or be None. The argument ``model`` may
+    also name the only model of this kind of data.
     """
     odd = {
         name: value for name, value in given.items()
@@ -190,6 +191,6 @@ _UNKNOWN = object()
 
 
 def is_same(value: Any, default: Any) -> bool:
-    """Return whether a setting has its default."""
+    """Return whether a setting has its default value."""
     alike = type(value) is type(default) and isinstance(value, bool | int | float | str)
     return value is default or (alike and bool(value == default))

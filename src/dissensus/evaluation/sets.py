@@ -1,4 +1,4 @@
-"""Evaluations of sets of labels: systems' sets against the panel's or the true sets, by label."""
+"""Evaluations of sets of labels: systems' sets against the panel's sets, or the true sets."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ from dissensus.statistics._by_label import ByLabel, by_label
 from dissensus.wording import capital, left_out_note, metric_title
 
 LABELS: Final = "labels"
-"""Group with numbers of each label."""
+"""Group with quantities of each label."""
 SHARE: Final = "share"
 ALPHA: Final = "krippendorff_alpha"
 _MODEL: Final = "dirichlet"
@@ -100,14 +100,14 @@ def evaluate_sets(
     annotations: xr.Dataset, predictions: xr.Dataset | None, given: Mapping[str, Any],
     defaults: Mapping[str, Any], truth: Any = None, *, progressbar: bool, seed_source: str,
 ) -> xr.DataTree:  # fmt: skip
-    """Evaluate systems by sets; ``given`` and ``defaults`` are the arguments of `evaluate`.
+    """Evaluate systems by sets; ``given`` are the arguments of `evaluate`.
 
     ``given["truth"]`` is ``truth`` in the form in which it is recorded.
 
     Raises
     ------
     ArgumentError
-        If arguments are given that sets do not have; the error names all of them.
+        If arguments are given that do not apply to sets; the error names all of them.
     PredictionError
         If predictions are not sets.
     """
@@ -188,7 +188,7 @@ def _of_labels(
     annotations: xr.Dataset, model: str, fits: ByLabel, informed: Ints, settings: Settings, *,
     compared: bool,
 ) -> xr.Dataset:  # fmt: skip
-    """Return draws of the share of items with a label, and of annotators' agreement on it."""
+    """Return, for each label, draws of the share of items with it, and of agreement on it."""
     if model == _TRUTH_MODEL:
         drawn = members(fits, settings.random_seed)
         shares = [draws.isel({ITEM: informed}).mean(ITEM) for draws in drawn]
@@ -200,7 +200,7 @@ def _of_labels(
     out = xr.concat(shares, dim=index).transpose(*SAMPLE, ELEMENT).to_dataset(name=SHARE)
     if compared:
         with warnings.catch_warnings():
-            # The notes of the group ``agreement`` have these warnings.
+            # The notes of the group ``agreement`` contain these warnings.
             warnings.simplefilter("ignore", DissensusWarning)
             alpha = by_label(
                 bayesian_bootstrap, statistics.get(ALPHA).function, annotations,
@@ -228,8 +228,8 @@ def share_of_panel(
 def _informed(annotations: xr.Dataset, fits: ByLabel, known: xr.Dataset | None) -> Ints:
     """Return the positions of items for which the fits have evidence.
 
-    With correlated errors, these are items with answers or known labels, because predictions are
-    not evidence of the truth in such fits. Otherwise these are all items.
+    Fits with correlated errors have evidence for items with answers or known labels, because
+    predictions are not evidence in these fits. Other fits have evidence for all items.
     """
     names = annotations[ITEM].to_numpy()
     if "error_correlation" not in next(iter(fits.values())):
@@ -245,7 +245,7 @@ def _with_systems(
     groups: Groups, model: str, fits: ByLabel, predictions: xr.Dataset, informed: Ints,
     settings: Settings,
 ) -> Groups:  # fmt: skip
-    """Add scores of systems' sets for both scopes, and rates of each label for these items."""
+    """Add scores of systems' sets for both scopes and, for these items only, each label's rates."""
     annotations, statistics_ = groups["annotations"], groups["statistics"]
     first = next(iter(fits.values()))[_DRAWS[model][0]]
     options: dict[str, Any] = {"insight": "learned", "random_seed": settings.random_seed}
@@ -305,7 +305,7 @@ def _defined(scored: xr.Dataset) -> xr.Dataset:
 
 
 def _checked(predictions: Any) -> xr.Dataset:
-    """Return predicted sets."""
+    """Return the predictions; raise if they are not sets."""
     out = checked_predictions(predictions, sets=True)
     if out.attrs["kind"] != "set":
         of_lists = out.attrs["kind"] == "ranking"
@@ -341,7 +341,7 @@ def _fits(
     model: str, annotations: xr.Dataset, predictions: xr.Dataset | None, given: Mapping[str, Any],
     truth: xr.Dataset | None, *, progressbar: bool,
 ) -> ByLabel:  # fmt: skip
-    """Fit the model to each label, with predictions as evidence; return the draws in use."""
+    """Fit the model to each label, with predictions as evidence; return draws by label."""
     fit = models.get(model).module.fit
     n = annotations.sizes[ELEMENT]
     steps = iter(fitting.tracked(range(n), f"Fitting {model}, label", progressbar))
@@ -354,7 +354,7 @@ def _fits(
         kept = posterior[[name for name in _DRAWS[model] if name in posterior]]
         if model == _MODEL:
             kept = kept.astype(np.float32)  # draws of all labels are in memory at once
-        elif SYSTEM in posterior.coords:  # their predictions are evidence
+        elif SYSTEM in posterior.coords:  # the systems' predictions are evidence
             kept = kept.assign_coords({SYSTEM: posterior[SYSTEM]})
         return xr.DataTree.from_dict({"posterior": kept.assign_attrs(posterior.attrs)})
 
@@ -362,7 +362,7 @@ def _fits(
     if model == _TRUTH_MODEL:
         options |= {"error_correlation": given["error_correlation"], "truth": truth}
     elif options.get("prior_count", LEARNED) != LEARNED:
-        predictions = None  # predictions are evidence of the prior only
+        predictions = None  # they would be evidence of a learned prior only
     with warnings.catch_warnings():
         # `evaluate_sets` warns once for all labels.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -377,7 +377,7 @@ def _fits(
 def _known(
     truth: Any, annotations: xr.Dataset, predictions: xr.Dataset | None
 ) -> xr.Dataset | None:
-    """Return known sets as annotations with one answer for each item; None without any."""
+    """Return known sets as annotations with one answer for each item; None if there are none."""
     labels = annotations[ELEMENT].to_numpy().tolist()
     if predictions is not None:
         labels += [label for label in predicted_labels(predictions).tolist() if label not in labels]
@@ -426,7 +426,7 @@ def _as_mapping(known: xr.Dataset | None) -> dict[Any, list[Any]] | None:
 
 
 def _posterior(model: str, fits: ByLabel) -> xr.Dataset:
-    """Return the mean of each label (item, element), and the worst diagnostics."""
+    """Return posterior means of each label (item, element), with the labels' worst diagnostics."""
     name = _DRAWS[model][0]
     index = xr.IndexVariable(ELEMENT, list(fits))
     mean = xr.concat(
@@ -441,7 +441,7 @@ def _posterior(model: str, fits: ByLabel) -> xr.Dataset:
 
 
 def _worst(attrs: Mapping[Any, Mapping[Any, Any]]) -> dict[str, Any]:
-    """Return the worst value of each diagnostic, and the label that has it."""
+    """Return the worst value of each diagnostic, and its label; labels are counted, not items."""
     out: dict[str, Any] = {}
     for name in convergence.ATTRIBUTES:
         known = {label: of_fit[name] for label, of_fit in attrs.items() if name in of_fit}
@@ -458,7 +458,10 @@ def _worst(attrs: Mapping[Any, Mapping[Any, Any]]) -> dict[str, Any]:
 
 
 def _point(annotations: xr.Dataset, labels: Iterable[Any]) -> ByLabel:
-    """Return the share of an item's answers with each label, as one draw; not without answers."""
+    """Return the share of each item's answers that have a label, as one draw.
+
+    Items without answers are left out.
+    """
     item, names = annotations["item_code"].to_numpy(), annotations[ITEM].to_numpy()
     held = annotations["member"].to_numpy()[annotations["label_code"].to_numpy()]
     known = annotations[ELEMENT].to_numpy().tolist()

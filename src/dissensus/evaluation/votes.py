@@ -44,12 +44,12 @@ def evaluate_votes(
     votes: xr.Dataset, verdicts: xr.Dataset | None, given: Mapping[str, Any],
     defaults: Mapping[str, Any], *, progressbar: bool, seed_source: str,
 ) -> xr.DataTree:  # fmt: skip
-    """Evaluate systems by votes; ``given`` and ``defaults`` are the arguments of `evaluate`.
+    """Evaluate systems by votes; ``given`` are the arguments of `evaluate`.
 
     Raises
     ------
     ArgumentError
-        If arguments are given that votes do not have; the error names all of them.
+        If arguments are given that do not apply to votes; the error names all of them.
     """
     votes = checked_pairs(votes)
     require_settings(
@@ -75,7 +75,7 @@ def evaluate_votes(
     groups |= {LEADERBOARD: board, "annotations": votes}
     compared: xr.Dataset = metrics.get("compare").function(board[board.attrs["order"]])
     groups[COMPARISON] = compared.drop_vars(["difference", *SAMPLE])
-    with warnings.catch_warnings():  # the fit with verdicts has warned of the same data
+    with warnings.catch_warnings():  # the first fit has warned of the same data
         warnings.simplefilter("ignore", DissensusWarning)
         groups[CHECK] = _vote_check(fitted, votes, verdicts, of_model, given["random_seed"])
         if verdicts is not None:
@@ -104,11 +104,12 @@ def evaluate_votes(
 def leaderboard(fit: xr.DataTree, votes: xr.Dataset, *, new_items: bool, seed: Any) -> xr.Dataset:
     r"""Return draws of ``win_rate``, ``rank`` and ``strength`` (chain, draw, system).
 
-    The rank is by win rate in each draw: 1 plus the number of systems with a larger win rate. With
-    verdicts, win rates are shares of expected votes on the judged pairs, not of the votes cast. On
-    these pairs systems may meet different opponents, so the rank is by strength (``order``). The
-    strength is for the same prompts as the win rate: for prompts at hand, it contains the systems'
-    mean effects on them. ``group`` (system) numbers the groups that votes or verdicts connect.
+    The rank in a draw is 1 plus the number of systems with a larger win rate. With verdicts, a win
+    rate is a share of expected votes on the judged pairs, not of the votes cast. Systems may meet
+    different opponents on these pairs, so the rank is then by strength (attribute ``order``). The
+    strength is for the same prompts as the win rate: if these are the prompts of the votes, it
+    contains the systems' mean effects on them. ``group`` (system) is the number of a system's
+    group; votes or verdicts connect the systems of a group.
     """
     won = metrics.get("win_rate").function(
         fit, new_items=new_items, as_cast=False, random_seed=seed
@@ -133,20 +134,20 @@ def leaderboard(fit: xr.DataTree, votes: xr.Dataset, *, new_items: bool, seed: A
 
 
 def _votes_of(votes: xr.Dataset, n_systems: int) -> Any:
-    """Return the number of votes on each system; verdicts may be of more systems than votes."""
+    """Return the number of votes on each system; it is 0 for systems that only verdicts compare."""
     codes = np.concatenate([votes[f"{side}_code"].to_numpy() for side in ("left", "right")])
     return np.bincount(codes, minlength=n_systems)
 
 
 def _groups(known: xr.Dataset, n_systems: int) -> Any:
-    """Return the group of each system: votes or verdicts connect the systems of a group."""
+    """Return the number of each system's group; votes or verdicts connect a group's systems."""
     form = "pair_{}" if "verdict" in known else "{}_code"
     left, right = (known[form.format(side)].to_numpy() for side in ("left", "right"))
     return system_groups(left, right, n_systems)
 
 
 def unconnected_reason(evaluation: xr.DataTree) -> str:
-    """Return the reason that no votes compare some systems, or "" if all are compared."""
+    """Return a reason not to rely on the order if systems form several groups, else ""."""
     n = int(evaluation[LEADERBOARD]["group"].max()) + 1
     return f"systems are in {n:,} groups that no votes compare" if n > 1 else ""
 
@@ -158,10 +159,10 @@ def _vote_check(
     fit: xr.DataTree, votes: xr.Dataset, verdicts: xr.Dataset | None, settings: Mapping[str, Any],
     seed: Any,
 ) -> xr.Dataset:  # fmt: skip
-    """Return the share of votes that the first of a pair wins: observed, and in replicates.
+    """Return the share of votes that a pair's first system wins: observed, and in replicates.
 
-    A replicate has new votes of the same voters, with tastes drawn anew, on the same pairs and
-    prompts.
+    A replicate has new votes of the same voters on the same pairs and prompts; voters' tastes are
+    drawn anew.
     """
     posterior = fit["posterior"].to_dataset()
     step = max(1, posterior.sizes[CHAIN] * posterior.sizes[DRAW] // _REPLICATES)

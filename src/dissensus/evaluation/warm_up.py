@@ -1,4 +1,4 @@
-"""Compiles kernels ahead of the first fit, for images, CI caches and notebooks."""
+"""Compiles kernels ahead of the first fit, for container images, CI caches and notebooks."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def warm_up(*names: str, progressbar: bool = True) -> None:
     """Compile the kernels of models ahead of their first fit.
 
     Numba compiles a kernel when it is first called, and caches the machine code on disk for this
-    processor and this version of the library. Call this once when an image is built or a CI cache
-    is filled.
+    processor and this version of the library. Call this function once when a container image is
+    built or a CI cache is filled.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def warm_up(*names: str, progressbar: bool = True) -> None:
 
     Notes
     -----
-    Small studies are fitted with each model's default options. Other options, such as
+    Each model is fitted to small studies, with its main options. Other options, such as
     ``difficulty=True``, still compile a few kernels at their first fit. The cache is in
-    ``NUMBA_CACHE_DIR``, by default beside the library's files. An image that runs on several kinds
+    ``NUMBA_CACHE_DIR``, by default next to the library's files. An image that runs on several kinds
     of processors needs ``NUMBA_CPU_NAME=generic``, when it is built and when it runs.
 
     Examples
@@ -71,7 +71,7 @@ def warm_up(*names: str, progressbar: bool = True) -> None:
 
 
 def _jobs(names: tuple[str, ...], *, whole: bool) -> Iterator[Job]:
-    """Yield fits of small studies, and evaluations if ``whole``."""
+    """Yield functions that fit models to small studies and, if ``whole``, make evaluations."""
     few_rankings = {"i": {"a": [["x"], ["y"]], "b": [["y", "z"]]}}
     studies = {kind: _study(kind) for kind in ("nominal", "continuous", "ordinal")}
     studies |= {"ranking": _rankings(), "few rankings": from_rankings(few_rankings, labels="xyz")}
@@ -103,7 +103,8 @@ _FORMS: Final[dict[str, tuple[tuple[str, dict[str, Any]], ...]]] = {
     "rasch": (("nominal", {}), ("nominal", {"truth": True})),
     "bradley_terry": (("pair", {"side": True}),),
 }  # fmt: skip
-"""Kinds of annotations and options of a model's fits; by default its first kind without options."""
+"""For each model, the kinds of annotations and the options of its fits. A model that is not named
+is fitted to its first kind, without options."""
 
 
 def _fit(name: str, study: xr.Dataset, options: dict[str, Any]) -> Job:

@@ -1,6 +1,6 @@
 """Model fits: the parts that each family defines, and the parts shared by all families.
 
-A family subclasses `Fit`, which makes chains and names draws. `run` checks the options, samples by
+A family subclasses `Fit`, which checks the options, makes chains and names draws. `run` samples by
 the Gibbs kernel or by NUTS, and puts the draws into a DataTree.
 """
 
@@ -23,7 +23,7 @@ from dissensus.sampling import convergence, fitting
 from dissensus.sampling.checkpoints import Chain
 
 ROOM = 4 * 2**30
-"""Maximum size of stored draws, in bytes."""
+"""Maximum size of the draws that grow with the items, in bytes."""
 _STATS = ("lp", "diverging", "step_size")
 """The statistics of NUTS that a fit keeps."""
 
@@ -56,7 +56,7 @@ class FitOptions:
 
 
 class Groups(NamedTuple):
-    """The content of a fit's groups."""
+    """The variables of each group of a fit, and its convergence diagnostics."""
 
     posterior: Mapping[str, xr.DataArray]
     sample_stats: Mapping[str, xr.DataArray]
@@ -92,7 +92,7 @@ class Fit[Process: Any, Draws](ABC):
 
     @abstractmethod
     def require_room(self) -> None:
-        """Raise if the draws would not fit into memory."""
+        """Raise if the draws that grow with the items would take more than `ROOM`."""
 
     @abstractmethod
     def chain(self, rng: np.random.Generator, draws: int) -> Chain:
@@ -108,7 +108,7 @@ class Fit[Process: Any, Draws](ABC):
 
     def replayed(self, posterior: xr.Dataset, rng: np.random.Generator) -> Draws:
         """Return draws of NUTS on the PyMC model in the form of the Gibbs sampler's draws."""
-        n_chains, n_draws = (posterior.sizes[dim] for dim in SAMPLE)  # fewer if it was interrupted
+        n_chains, n_draws = (posterior.sizes[dim] for dim in SAMPLE)  # fewer if interrupted
         chains: list[Any] = [self.chain(stream, n_draws) for stream in rng.spawn(n_chains)]
         for place, chain in enumerate(chains):
             chain.replay({
@@ -122,9 +122,9 @@ class Fit[Process: Any, Draws](ABC):
         """Return the groups of the fit: named draws, data and convergence diagnostics."""
 
     def renamed(self, posterior: xr.Dataset) -> Mapping[str, xr.DataArray] | None:  # noqa: ARG002
-        """Return parameters of the PyMC model that the posterior has under another name.
+        """Return draws of the PyMC model's variables that the posterior has in another form.
 
-        None if the posterior's variables are not those of the PyMC model.
+        Return None if the posterior and the PyMC model have different variables.
         """
         return {}
 
@@ -140,8 +140,8 @@ class Fit[Process: Any, Draws](ABC):
 def run(fit: Fit[Any, Any], build: Callable[[], Any], hyper: Mapping[str, Any]) -> xr.DataTree:
     """Sample a posterior and return the fit.
 
-    ``build`` returns the PyMC model, for ``sampler="nuts"``; ``hyper`` are the settings of the
-    model, kept as attributes ``hyper_*``.
+    ``build`` returns the PyMC model, for ``sampler="nuts"`` and for ``log_prior``; ``hyper``
+    are the settings of the model, kept as attributes ``hyper_*``.
     """
     options = fit.options
     fit.require_room()
@@ -181,7 +181,7 @@ def run(fit: Fit[Any, Any], build: Callable[[], Any], hyper: Mapping[str, Any]) 
 
 
 def by_gibbs(fit: Fit[Any, Any], rng: np.random.Generator) -> Any:
-    """Return draws of the Gibbs kernel without a DataTree."""
+    """Return draws of the Gibbs kernel, as `Fit.gathered` returns them."""
     chains, options = fit.chains(rng), fit.options
     fitting.swept(chains, options.draws, options.tune, fit.title, options.progressbar)
     return fit.gathered(chains, rng)
@@ -194,7 +194,7 @@ def _by_nuts(
     from pymc.model.transform.optimization import freeze_dims_and_data
 
     options = fit.options
-    # Frozen data make likelihoods faster. `replayed` draws the items' truth, given these draws.
+    # Frozen data make likelihoods faster. `replayed` adds the items' truth to the draws.
     frozen = freeze_dims_and_data(model)
     names = [rv.name for rv in frozen.unobserved_RVs if rv.name != "truth"]
     tree = fitting.by_nuts(
@@ -214,7 +214,7 @@ def stacked(chains: Sequence[Any]) -> Any:
 
 
 def observed_labels(process: Any, known: Ints) -> dict[str, xr.DataArray]:
-    """Return the codes of labels and, if any are known, the codes of true labels (item)."""
+    """Return label codes (annotation) and, if some true labels are known, their codes (item)."""
     ann = process.annotations
     codes, kind = ann["label_code"].to_numpy().astype(np.int64), {"kind": ann.attrs["kind"]}
     out = {"label_code": xr.DataArray(codes, dims=ANNOTATION, attrs=kind)}
@@ -224,7 +224,7 @@ def observed_labels(process: Any, known: Ints) -> dict[str, xr.DataArray]:
 
 
 def truth_constants(process: Any, truth_mean: Floats) -> dict[str, xr.DataArray]:
-    """Return each label's item and annotator, and the truth's mean probabilities (item, label)."""
+    """Return item and annotator codes (annotation), and mean truth probability (item, label)."""
     out = {}
     for dim in (ITEM, ANNOTATOR):
         codes = process.annotations[f"{dim}_code"].to_numpy().astype(np.int64)
@@ -237,7 +237,7 @@ def truth_constants(process: Any, truth_mean: Floats) -> dict[str, xr.DataArray]
 def require_room(fit: Fit[Any, Any], n_bytes: float, of: str, remedy: str) -> None:
     """Raise if the draws that grow with the items would take more than 4 GB.
 
-    ``of`` (what is drawn) and ``remedy`` (what to do without these draws) complete the message.
+    The message contains ``of`` (the quantities drawn) and ``remedy`` (what does not need them).
     """
     if n_bytes > ROOM:
         options = fit.options
@@ -250,9 +250,9 @@ def require_room(fit: Fit[Any, Any], n_bytes: float, of: str, remedy: str) -> No
 
 
 def model_of(name: str, part: str = "_model") -> Callable[..., Any]:
-    """Return a function of a model's file, by default the one that writes its PyMC model.
+    """Return a function of a model's module, by default the function that writes the PyMC model.
 
-    It is imported by name, because models are a layer above this package.
+    The module is imported by name, because models are a layer above this package.
     """
     write: Callable[..., Any] = getattr(import_module(f"dissensus.models.{name}"), part)
     return write

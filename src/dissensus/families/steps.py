@@ -1,6 +1,6 @@
 """PyMC step methods: exact Gibbs steps where the structure of a model allows them.
 
-Importing this package registers them, so that `pymc.sample` chooses them automatically.
+Importing this module registers them, so that `pymc.sample` chooses them automatically.
 """
 
 from pymc.step_methods import STEP_METHODS

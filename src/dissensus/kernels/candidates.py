@@ -1,4 +1,4 @@
-"""Items by candidate label: shares of leading labels, sums over groups of labels, patterns."""
+"""Draws by candidate label: shares of leading sets, sums over groups of labels, distinct items."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LARGEST: Final = 2**62
 
 @rowwise("void(int64[:], int64, int64, int64[:])", "(k),(),()->()")
 def in_one_number(top: Codes, least: int, span: int, out: Codes) -> None:
-    """Write the members of a set as the digits of a number, the smallest first."""
+    """Write a number whose digits are the members of the set ``top``, the smallest member first."""
     out[0] = 0
     for place in range(len(top)):
         digit = top[place] - least
@@ -50,18 +50,19 @@ def set_codes(top: Codes) -> Codes:
 
 
 _ALL, _FIRST_HALF, _SECOND_HALF = range(3)
-"""Which draws: all, the first half of each chain, or the second."""
+"""Sets of draws: all draws, the first half of each chain, the second half of each chain."""
 
 _MOST, _FIRST, _ELSEWHERE = range(3)
-"""Of the commonest code: its count in these draws, its first place, its count in other draws."""
+"""Properties of the commonest code of a set of draws: its count in the set, the place of its first
+draw, and its count in all other draws."""
 
 
 @inner
 def _modes(codes: Codes, half: int) -> Codes:
     """Return the properties of the commonest code in all draws and in each half.
 
-    Rows are `_ALL` to `_SECOND_HALF`, columns `_MOST` to `_ELSEWHERE`. Of tied codes the first to
-    appear is taken; the value of a code depends on the other items of the array.
+    Rows are `_ALL` to `_SECOND_HALF`, columns `_MOST` to `_ELSEWHERE`. Of tied codes, the one that
+    appears first is taken, and not the smallest: the values of codes depend on the other items.
     """
     n_chains, n_draws = codes.shape
     n = n_chains * n_draws
@@ -91,7 +92,7 @@ def _modes(codes: Codes, half: int) -> Codes:
 
 @inner
 def _error(codes: Codes, best: int) -> float:
-    """Return the Monte Carlo error of a code's share, from batch means."""
+    """Return the Monte Carlo error of the share of code ``best``, from batch means."""
     n_chains, n_draws = codes.shape
     size = max(1, int(math.sqrt(n_draws)))
     batches = n_draws // size
@@ -115,8 +116,8 @@ def modal_share(codes: Codes, share: Floats, mcse: Floats, bias: Floats) -> None
 
     The Monte Carlo error comes from batch means, so that it also holds for autocorrelated draws.
     The share of the *commonest* code is biased upwards, since the code is chosen by the same draws.
-    The bias is estimated by choosing the code from one half of each chain and counting it in the
-    other. Alternate draws are not used, because they are correlated with each other.
+    To estimate the bias, the code is chosen by one half of each chain, and counted in the other
+    half. Even and odd draws are not used as halves, because successive draws are correlated.
     """
     n_draws = codes.shape[1]
     best = _modes(codes, n_draws // 2)
@@ -168,12 +169,12 @@ def grouped_candidates(
 
 
 class Patterns(NamedTuple):
-    """Distinct items, each an unordered collection of cells, one for each label."""
+    """Distinct items. A pattern is an unordered collection of cells, one cell for each label."""
 
     cells: Floats
-    """(cell, column): the properties of a label of an item; distinct rows, ascending."""
+    """(cell, column): properties that a label of an item can have; distinct rows, ascending."""
     rows: Ints
-    """(pattern, label): numbers of cells, ascending along each row; distinct rows."""
+    """(pattern, label): indices of cells, ascending along each row; distinct rows."""
     times: Ints
     """(pattern): number of items with the pattern."""
 
@@ -183,13 +184,13 @@ class Patterns(NamedTuple):
 
 
 def find_patterns(columns: Sequence[Floats]) -> Patterns:
-    """Find the distinct items.
+    """Return the patterns of items.
 
-    ``columns`` (item, label): the properties of each label.
+    ``columns``: for each property, its values (item, label).
     """
     code = np.zeros(columns[0].shape, dtype=np.int64)
     cells = np.empty((1, 0))
-    for column in columns:  # split each cell by the values of the column
+    for column in columns:  # each cell is split by the values of the column
         values, place = np.unique(column, return_inverse=True)
         used, code = np.unique(code * len(values) + place.reshape(code.shape), return_inverse=True)
         code = code.reshape(column.shape)
@@ -199,7 +200,7 @@ def find_patterns(columns: Sequence[Floats]) -> Patterns:
 
 
 def merged(parts: Iterable[Patterns]) -> Patterns:
-    """Combine the patterns of several lots of items."""
+    """Combine the patterns of several sets of items."""
     parts = list(parts)
     cells, place = np.unique(
         np.concatenate([patterns.cells for patterns in parts]), axis=0, return_inverse=True
@@ -209,9 +210,10 @@ def merged(parts: Iterable[Patterns]) -> Patterns:
     rows = [
         place[patterns.rows + start] for patterns, start in zip(parts, starts[:-1], strict=True)
     ]
+    # Cells keep their order, so that each row of indices stays ascending.
     return _counted(
         cells, np.concatenate(rows), np.concatenate([patterns.times for patterns in parts])
-    )  # cells keep their order, so rows stay sorted
+    )
 
 
 def _counted(cells: Floats, rows: Ints, times: Ints) -> Patterns:
@@ -222,11 +224,11 @@ def _counted(cells: Floats, rows: Ints, times: Ints) -> Patterns:
 
 
 def distinct(patterns: Patterns, probability: Floats) -> tuple[Ints, Floats]:
-    """Return the distinct cells of each pattern, and the total probability of its labels in each.
+    """Return the distinct cells of each pattern, and the total probability of each cell's labels.
 
-    ``probability`` (pattern, label): probability of the event that a label stands for; exactly
-    one of the events happens.
-    Returns ``cell``, ``probability`` (pattern, place): padded with cells of probability 0.
+    ``probability`` (pattern, label): probability of an event for each label; exactly one of the
+    events happens.
+    Returns cells and probabilities (pattern, place), padded with cells of probability 0.
     """
     rows = patterns.rows
     place = np.cumsum(np.diff(rows, axis=1, prepend=rows[:, :1]) > 0, axis=1)

@@ -1,21 +1,22 @@
-"""Compiled functions of two kinds: kernels, called from Python, and functions only kernels call.
+"""Compiled functions: kernels, which Python calls, and functions that only kernels call.
 
 Numba optimises each function alone and again within every function that calls it. It also adds two
 wrappers, for calls from Python and from C. Hence:
 
-- Python calls few kernels, each with plain arrays and numbers. A sweep is a sequence of such calls,
-  at a microsecond a call. Only loops over items or labels belong in a kernel.
+- Python calls few kernels, each with plain arrays and numbers. A sweep is a sequence of these
+  calls, which take a microsecond each. Only loops over items or labels belong in a kernel.
 - Functions that only kernels call have no wrappers: `inner`.
 - A function that is called at one place only may be a `part` of its caller: it is inlined before
   optimisation. The functions that it calls are then optimised once less, but inlining takes time
-  too. It does not pay for a function that calls few others, or passes on no tuples of arrays.
+  too. Inlining a function does not pay if it calls few functions, or passes them no tuples of
+  arrays.
 - Functions that a factory makes get distinct names (`named_after`). Numba names machine code
   after module, function and a count that restarts in each process. If different processes
   cached two functions of the same name, Numba would silently use one for the other
   (https://github.com/numba/numba/issues/10486).
 - A cached kernel contains the code of the functions it calls, but Numba only checks whether the
-  file of the kernel itself has changed. After an upgrade, old code would silently be used. Here the
-  cache also checks the files of kernels that the file imports (`_sources`).
+  file of the kernel itself has changed. After an upgrade, old code would silently be used. Kernels
+  of this module therefore also check the files of kernels that their file imports (`_sources`).
 - Loops are written out. An assignment to a slice (``a[:] = b``), arithmetic of whole arrays and
   a sum along an axis take .2 to .3 s each to compile, and their error messages add two seconds; a
   loop takes .01 s.
@@ -54,10 +55,10 @@ def _sources(file: Path) -> str:
 
 
 def compiled(function: Callable[..., Any], *, cache: bool = True, **options: Any) -> Any:
-    """Compile a function when it is first called, or take it from the cache."""
+    """Return a function that is compiled, or read from the cache, when it is first called."""
     made = njit(cache=cache, **options)(function)
-    # Numba has no setting for further files to check. It ignores a cache index of another version,
-    # and so the hash of the files is added to the version.
+    # Numba has no setting for further files to check. It ignores a cache index of another version:
+    # the hash of the files is therefore added to the version.
     index = getattr(made._cache, "_cache_file", None)
     file = Path(function.__code__.co_filename)
     if index is not None and file.is_file():
@@ -66,19 +67,19 @@ def compiled(function: Callable[..., Any], *, cache: bool = True, **options: Any
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function that is called from Python, and that releases the interpreter's lock."""
+    """Compile a function that Python calls; it releases the interpreter's lock."""
     return compiled(function, nogil=True)
 
 
 def part(function: Callable[..., Any]) -> Any:
-    """Inline a function in its only caller, and compile it there."""
+    """Return a function that is inlined in its only caller, and compiled there."""
     return compiled(function, inline="always")
 
 
 class Inner:
     """A compiled function without wrappers, which kernels call.
 
-    A call from Python, as in tests, wraps it first: without a wrapper, Python would crash.
+    A call from Python, as in tests, goes through a kernel: a direct call would crash Python.
     """
 
     def __init__(
@@ -133,7 +134,10 @@ def _(value: Inner, context: Any) -> Any:
 
 
 def named_after(made: Callable[..., Any], part: Callable[..., Any]) -> Callable[..., Any]:
-    """Name a factory's product after the function it was made from, so that names are distinct."""
+    """Name the function that a factory made after the function that the factory was given.
+
+    Names are then distinct.
+    """
     made.__module__ = part.__module__
     made.__name__ = made.__qualname__ = f"{part.__qualname__}_{made.__name__}"
     return made

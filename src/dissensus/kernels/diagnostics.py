@@ -1,6 +1,6 @@
-"""Effective draws and r-hat of many numbers at once.
+"""Effective numbers of draws, and r-hat, of many numbers at once.
 
-The results are those of ArviZ, to rounding (Vehtari et al. 2021, with ranks and split chains).
+The results are those of ArviZ, up to rounding (Vehtari et al. 2021, with ranks and split chains).
 ArviZ loops over parameters in Python. With a million items this takes as long as sampling.
 """
 
@@ -18,7 +18,7 @@ from dissensus.kernels.compiled import compiled
 from dissensus.kernels.types import Floats
 
 _SAME = 1e-15
-"""Numbers that differ by less are equal."""
+"""A number whose draws all differ by less than this counts as constant."""
 
 _SOON = 64
 """Up to this many lags are computed one by one, because most numbers need few. For a number that
@@ -29,16 +29,16 @@ class Diagnostics(NamedTuple):
     """One diagnostic for each sampled number."""
 
     bulk: Floats
-    """Effective draws in the middle of the distribution."""
+    """Effective number of draws for the middle of the distribution."""
     tail: Floats
-    """Effective draws of two quantiles: the smaller of the two."""
+    """Effective number of draws for two quantiles, the smaller of the two."""
     r_hat: Floats
     """The larger of r-hat of ranks and r-hat of ranks of distances from the median; NaN for one
     chain."""
 
 
 def diagnostics(draws: Floats, prob: tuple[float, float]) -> Diagnostics:
-    """Return effective draws and r-hat of draws (number, chain, draw), at least four a chain.
+    """Return the diagnostics of draws (number, chain, draw); each chain has at least four draws.
 
     ``prob`` are the probabilities of the two quantiles for the tail.
     """
@@ -87,7 +87,7 @@ def _r_hat(draws: Floats) -> Floats:
 
 
 def _ess(draws: Floats) -> Floats:
-    """Return effective numbers of draws, from autocorrelations up to the lag where noise begins."""
+    """Return effective numbers of draws, without autocorrelations at lags where they are noise."""
     size = draws.shape[1] * draws.shape[2]
     centred = draws - draws.mean(axis=2, keepdims=True)
     between = np.zeros(len(draws))
@@ -112,14 +112,14 @@ def _autocovariances(centred: Floats) -> Floats:
     return out
 
 
-# error_model: for constant draws 0 / 0 is NaN, and raises nothing.
+# With this error_model, 0 / 0 is NaN and raises no error; it occurs for constant draws.
 @functools.partial(compiled, nogil=True, error_model="numpy")
 def _times(centred: Floats, between: Floats, covariance: Floats, known: bool) -> Floats:
     """Return the autocorrelation times (number); NaN where ``covariance`` has too few lags.
 
-    ``covariance`` (number, lag) is written here unless it is ``known``.
+    ``covariance`` (number, lag) is written by this function, unless it is ``known``.
     Geyer's initial sequence of sums of two autocorrelations is used: it ends at the first sum that
-    is not positive, and each sum is at most the smallest sum before it.
+    is not positive, and each sum is limited to the smallest sum before it.
     """
     n, out = centred.shape[2], np.full(len(centred), np.nan)
     for k in range(len(centred)):
@@ -143,7 +143,7 @@ def _times(centred: Floats, between: Floats, covariance: Floats, known: bool) ->
 
 @functools.partial(compiled, fastmath={"reassoc"})
 def _autocovariance(centred: Floats, lag: int) -> float:
-    """Return an autocovariance, averaged over chains; sums may be reordered by the compiler."""
+    """Return an autocovariance, averaged over chains; the compiler may reorder sums."""
     total, n = 0.0, centred.shape[1]
     for chain in range(len(centred)):
         for draw in range(n - lag):

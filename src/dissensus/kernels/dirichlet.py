@@ -30,8 +30,9 @@ def draw_dirichlet(
 ) -> Draws:
     r"""Draw :math:`\theta \sim \mathrm{Dirichlet}(\alpha)` as normalised Gamma variates.
 
-    Small parameters are drawn in logarithms, because all Gamma variates of a row may underflow to
-    0. The density is computed from the logarithms too, and is finite where a component underflows.
+    If parameters are small, logarithms of Gamma variates are drawn, because all variates of a row
+    may underflow to 0. The density is computed from the logarithms too, and is finite where a
+    component underflows.
 
     ``alpha`` (row, k): at least one positive in each row. Where alpha is 0, theta is exactly 0.
     ``keys`` (row): start of each row's stream of random numbers. The draws of a row depend only on
@@ -47,7 +48,7 @@ def draw_dirichlet(
 
 @kernel
 def _fill(alpha: Floats, states: Keys, theta: Floats, density: Floats) -> None:
-    """Loop over draws, then over rows, so that memory is written in order."""
+    """Write all draws and log densities; the outer loop is over draws, as in memory."""
     n_rows, n = alpha.shape
     constant, logs, of_shape = 0.0, np.empty(n), np.empty((n_rows, n, 2))
     in_logs = np.zeros(n_rows, dtype=np.bool_)
@@ -69,7 +70,7 @@ def _fill(alpha: Floats, states: Keys, theta: Floats, density: Floats) -> None:
 
 @inner
 def _log_constant(alpha: Floats) -> float:
-    """Return the logarithm of the Dirichlet density's constant, over the positive parameters."""
+    """Return the logarithm of the Dirichlet density's constant, from the positive parameters."""
     total, out = 0.0, 0.0
     for a in alpha:
         if a > 0.0:
@@ -94,7 +95,7 @@ def _draw(
             g = gamma_of(state, a, of_shape[row, k, 0], of_shape[row, k, 1])
             mass += g
             excess += a - 1.0
-            if a != 1.0:  # for 1, the commonest by far, there is nothing to add
+            if a != 1.0:  # 1, by far the commonest parameter, adds nothing
                 out += (a - 1.0) * math.log(g)
         theta[draw, row, k] = g
     for k in range(alpha.shape[1]):
@@ -104,7 +105,7 @@ def _draw(
 
 @inner
 def _draw_in_logs(state: Keys, alpha: Floats, logs: Floats, theta: Floats) -> float:
-    """Do as `_draw` in logarithms, for parameters whose variates may underflow."""
+    """Do as `_draw` by logarithms, for parameters whose variates may underflow."""
     top, mass, excess, out = -math.inf, 0.0, 0.0, 0.0
     for k in range(len(alpha)):
         if alpha[k] > 0.0:
@@ -154,7 +155,7 @@ def draw_log_row(state: State, shape: Floats, skipped: int, out: Floats) -> None
 _TAIL: Final = 1e-18
 """Probability that the Gamma variate of the largest parameter lies below the grid."""
 _LEAST: Final = -28.0
-"""Below this log x the distribution function of a Gamma variate is a power of x, to 1e-12."""
+"""Below this log x, the distribution function of a Gamma variate is a power of x, up to 1e-12."""
 _AT_ONCE: Final = 1000
 """Number of rows computed at once; each takes memory for some thousand nodes of the grid."""
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -199,7 +200,7 @@ def _alike(alpha: Floats, largest: float) -> Floats:
 
 
 def _grid(largest: float) -> tuple[float, Floats, Floats]:
-    """Return where the grid of log x begins, its nodes, and the weight of each.
+    """Return where the grid of log x begins, its nodes, and their weights.
 
     The probability that the largest variate lies below the grid is negligible or, where the
     parameters are small, known in closed form.

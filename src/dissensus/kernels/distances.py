@@ -15,9 +15,9 @@ from dissensus.kernels.types import Array, Floats, Ints
 
 @inner
 def reach(values: Floats, weights: Floats, tolerance: float) -> Floats:
-    """Return, for each of sorted numbers, the weighted sum of its excesses over smaller numbers.
+    """Return the weighted sum of each number's excesses over smaller numbers (number).
 
-    The excess is the difference less the tolerance, or 0 if that is negative.
+    ``values`` are sorted. An excess is the difference minus the tolerance, but at least 0.
 
     >>> reach(np.array([1.0, 3.0, 5.0]), np.ones(3), 1.0)[1:]
     array([1., 4.])
@@ -35,7 +35,7 @@ def reach(values: Floats, weights: Floats, tolerance: float) -> Floats:
 
 @inner
 def _apart(values: Floats, weights: Floats) -> float:
-    """Sum products of weights times absolute differences, over ordered pairs of sorted numbers."""
+    """Sum both weights times the absolute difference, over ordered pairs of sorted numbers."""
     exceeds, total = reach(values, weights, 0.0), 0.0
     for k in range(len(values)):
         total += weights[k] * exceeds[k]
@@ -65,13 +65,13 @@ def _far_pairs(start: Ints, own: Ints, share: Floats, numbers: Floats) -> tuple[
 
 
 def far_pairs(rows: Grouped, values: Floats) -> tuple[Floats, Floats]:
-    r"""Sum absolute differences by item.
+    r"""Sum absolute differences between an item's labels, times both labels' shares.
 
-    By sorting, an item with n numbers takes time n log n, although it has n squared pairs.
+    Numbers are sorted, so that an item with n numbers takes time n log n, not n squared.
 
     ``values`` (row) are in the order of the data.
-    Returns sums (item) over ordered pairs of different annotators, and over pairs of one
-    annotator's own labels.
+    Returns two sums (item): over ordered pairs of labels by different annotators, and over ordered
+    pairs of labels by the same annotator.
     """
     return _far_pairs(rows.start, rows.own, rows.share, values[rows.order])
 
@@ -128,7 +128,7 @@ def _common(
 
 
 def set_distance(lists: Lists, others: Lists, left: Ints, right: Ints, name: str) -> Floats:
-    """Return the distance "jaccard" or "masi" of pairs of lists, taken as sets."""
+    """Return the distance "jaccard" or "masi" of each pair of lists, taken as sets (pair)."""
     common = _common(lists.start, lists.code, others.start, others.code, left, right)
     return distance_of_sets(common, np.diff(lists.start)[left], np.diff(others.start)[right], name)
 
@@ -138,7 +138,7 @@ _MASI: Final = (2 / 3, 1 / 3)
 
 
 def distance_of_sets(common: Floats, left: Array, right: Array, name: str) -> Floats:
-    r"""Return distances of sets from the numbers of labels in common, and in each.
+    r"""Return distances of pairs of sets, from numbers of labels in both and in either set.
 
     Jaccard's distance is :math:`1 - |A \cap B| / |A \cup B|`, 0 for empty sets.
 
@@ -185,15 +185,15 @@ def _rank_distance(
     other_start: Ints, other_code: Ints, other_ahead: Ints, other_size: Ints, other_length: Floats,
     left: Ints, right: Ints, n_labels: int, depth: int,
 ) -> Floats:  # fmt: skip
-    # For two vectors of length 1, half the squared distance is 1 minus their product. It keeps all
-    # digits if they are close, so that the distance of equal rankings is exactly 0.
+    # For two vectors of length 1, half the squared distance is 1 minus their product. The squared
+    # distance keeps all digits if vectors are close, and is exactly 0 for equal rankings.
     out = np.empty(len(left))
     for pair in range(len(left)):
         entry, other_entry = start[left[pair]], other_start[right[pair]]
         end, other_end = start[left[pair] + 1], other_start[right[pair] + 1]
         n, m, union, total = end - entry, other_end - other_entry, 0, 0.0
         scale, other_scale = 1.0 / length[left[pair]], 1.0 / other_length[right[pair]]
-        while True:  # over the labels in either list, then over the labels in neither
+        while True:  # one step for each label in either list, and one for all other labels
             first = entry < end and (
                 other_entry >= other_end or code[entry] <= other_code[other_entry]
             )
@@ -215,7 +215,7 @@ def _rank_distance(
                 break
             entry, other_entry, union = entry + first, other_entry + second, union + 1
         apart = total / (2.0 * depth)
-        out[pair] = apart if apart > 1e-24 else 0.0  # less than that is rounding
+        out[pair] = apart if apart > 1e-24 else 0.0  # smaller values are rounding errors
     return out
 
 
@@ -225,8 +225,8 @@ def rank_distance(
     r"""Return 1 minus the mean average overlap of pairs of partial rankings.
 
     :math:`1 - \mathrm{UAO}(b, b') / \sqrt{\mathrm{UAO}(b, b) \mathrm{UAO}(b', b')}` (Stutz et al.
-    2023, B.5), with UAO the expected average overlap before it is normalised. Time is linear in
-    the listed labels times the depth. Labels not listed form the last block.
+    2023, B.5). UAO is the expected average overlap before normalisation. Time is proportional to
+    the number of listed labels times the depth. Labels that are not listed form the last block.
 
     ``left``, ``right`` (pair): places in ``lists`` and in ``others``.
     """

@@ -13,11 +13,11 @@ a learned standard deviation:
 
 where t(j) is the kind of weight j, such as weights of labels or of predictions. Given the standard
 deviations, ellipses are centred on the normal approximation of the likelihood times the prior. The
-weights of each stratum have one ellipse, given all other numbers. The other numbers have one
-ellipse together, and the weights move with them. Each standard deviation is drawn twice: given the
-weights, and with :math:`(w_{gj} - \mu_j) / \sigma_t` held fixed, so that the weights change with it
-(Yu & Meng 2011). The first draw alone mixes slowly if strata are similar, the second if the data
-determine the weights.
+weights of each stratum move along one ellipse, given all other numbers. The other numbers move
+along one ellipse together, and the weights move with them. Each standard deviation is drawn twice:
+given the weights, and with :math:`(w_{gj} - \mu_j) / \sigma_t` held fixed, so that the weights
+change too (Yu & Meng 2011). The first draw alone mixes slowly if strata are similar. The second
+draw alone mixes slowly if the data determine the weights.
 """
 
 from __future__ import annotations
@@ -33,23 +33,24 @@ from dissensus.kernels.types import Floats, Ints
 
 Density = Callable[[Floats], float]
 ByStratum = Callable[[Floats], Floats]
-"""Returns the log likelihood (stratum), given shared numbers and the weights of each stratum."""
+"""Function that returns the log likelihood (stratum), given all numbers (`Strata.arguments`)."""
 
 WIDER: Final = 1.1
-"""Ellipses are wider than the approximation by this factor, or chains would stick in tails."""
+"""Ellipses are wider than the approximation by this factor: otherwise chains stay long in tails."""
 SD_SPREAD: Final = 1.0
 """Prior standard deviation of the log standard deviation between strata; its prior mean is 0."""
 _STEPS: Final = 2
-"""Steps per draw, so that successive draws are nearly independent."""
+"""Number of steps per draw, so that successive draws are nearly independent."""
 _SEARCH, _HALVINGS, _ENOUGH = 30, 12, 1e-4
-"""Maximum number of Newton steps, and of halvings of a step; the gain that ends the search."""
+"""Maximum number of Newton steps, and of halvings of a step; smallest gain in log density: a step
+that gains less ends the search."""
 
 
 def elliptical(rng: np.random.Generator, at: Floats, height: Density) -> tuple[Floats, float]:
     """Move along an ellipse; return the new point, and the height there.
 
-    Points are in units in which the normal approximation is standard; ``height`` is the log density
-    less that of the approximation.
+    In the units of the points, the normal approximation is standard normal. ``height`` is the log
+    density minus the log density of the approximation.
 
     >>> rng, at, kept = np.random.default_rng(1), np.zeros(1), []
     >>> for _ in range(4000):  # the density is Normal(1, 1)
@@ -75,9 +76,9 @@ def elliptical(rng: np.random.Generator, at: Floats, height: Density) -> tuple[F
 def around_mode(loss: Density, start: Floats, spread: Floats) -> tuple[Floats, Floats]:
     """Return the mode and a square root of the inverse curvature there.
 
-    ``loss`` is minus the log density; the root is in no direction wider than the prior, whose
-    standard deviations are ``spread``. The last bits of a search differ between processors, so that
-    one Newton step follows, and the result is rounded. Slices are exact around any point.
+    ``loss`` is minus the log density. The root is in no direction wider than the prior, whose
+    standard deviations are ``spread``. The last digits of a search differ between processors:
+    therefore a Newton step follows, and the result is rounded. Sampling is exact around any point.
 
     >>> mode, root = around_mode(lambda x: 2 * (x[0] - 1) ** 2, np.zeros(1), np.ones(1))
     >>> mode.round(3), root.round(3)
@@ -85,13 +86,13 @@ def around_mode(loss: Density, start: Floats, spread: Floats) -> tuple[Floats, F
     """
     optimum = minimize(loss, start, method="L-BFGS-B", options={"maxiter": 500}).x
     slope, curved = differences(loss, optimum, spread)
-    # The root is at most as wide as the prior in every direction.
+    # Eigenvalues of 1 or more keep the root at most as wide as the prior in every direction.
     size, direction = np.linalg.eigh(curved)
     size = np.maximum(size, 1.0)
     step = -direction @ ((direction.T @ slope) / size)
     mode = spread * np.round(optimum / spread + np.clip(step, -0.1, 0.1), 4)
     size, direction = np.linalg.eigh(differences(loss, mode, spread)[1])
-    # Symmetric, because the sign of a direction is arbitrary.
+    # The symmetric root does not depend on the signs of directions, which are arbitrary.
     root = np.round((direction / np.sqrt(np.maximum(size, 1.0))) @ direction.T, 5)
     return mode, np.ascontiguousarray(spread[:, None] * root)
 
@@ -122,16 +123,16 @@ class Strata(NamedTuple):
     spread: Floats
     """(number + weight): prior standard deviations."""
     kind: Ints
-    """(weight): place of its standard deviation among the standard deviations."""
+    """(weight): index of the standard deviation, between strata, of the weight."""
     n_strata: int
 
     @property
     def n_shared(self) -> int:
-        """Number of numbers that all items share."""
+        """How many numbers all items share."""
         return len(self.centre) - len(self.kind)
 
     def log_prior(self, y: Floats, sds: Floats) -> float:
-        """Return the log prior density without the standard deviations' own, up to a constant."""
+        """Return the log prior density of ``y`` given the standard deviations, up to a constant."""
         first = len(self.centre)
         away = (y[:first] - self.centre) / self.spread
         apart = (self.own(y) - y[self.n_shared : first]) / sds[self.kind]
@@ -140,7 +141,7 @@ class Strata(NamedTuple):
         )
 
     def own(self, y: Floats) -> Floats:
-        """Return the weights (stratum, weight)."""
+        """Return the weights of the strata (stratum, weight)."""
         return y[len(self.centre) :].reshape(self.n_strata, len(self.kind))
 
     def arguments(self, y: Floats) -> Floats:
@@ -151,8 +152,8 @@ class Strata(NamedTuple):
 class Around(NamedTuple):
     """The normal approximation of a likelihood, in natural parameters.
 
-    Given the shared numbers, the items of a stratum depend on its own weights only. So each stratum
-    has a separate small matrix.
+    Given the shared numbers, the items of a stratum depend on this stratum's weights only. So each
+    stratum has a separate small matrix.
     """
 
     shared: Floats
@@ -164,7 +165,7 @@ class Around(NamedTuple):
     shift: Floats
     """(number): precision times mean."""
     shift_own: Floats
-    """(stratum, weight): the same for weights."""
+    """(stratum, weight): precision times mean of weights."""
 
 
 class Root(NamedTuple):
@@ -173,11 +174,12 @@ class Root(NamedTuple):
     mean: Floats
     mean_own: Floats
     inverse: Floats
-    """Inverse root of the precision of shared numbers and means, the weights integrated out."""
+    """Inverse root of the precision of shared numbers and means, with weights integrated out."""
     inverse_own: Floats
     """(stratum, weight, weight): inverse root of the precision of each stratum's weights."""
     cross: Floats
-    """(stratum, weight, number + weight): each stratum's weights against numbers and means."""
+    """(stratum, weight, number + weight): precision of each stratum's weights with numbers and
+    means, times ``inverse_own``."""
 
     def place(self, at: Floats) -> Floats:
         """Return the numbers and weights at a standardised point."""
@@ -198,9 +200,9 @@ class Root(NamedTuple):
 
 
 def rooted(around: Around, strata: Strata, sds: Floats) -> Root:
-    """Return the approximation times the prior, given the standard deviations.
+    """Return the normal density that is the approximation times the prior, given ``sds``.
 
-    The weights of each stratum are eliminated: the remaining matrix is of numbers and means only.
+    The weights of each stratum are eliminated, so that the largest matrix is of numbers and means.
     """
     n, m = strata.n_shared, len(strata.kind)
     precise = sds[strata.kind] ** -2.0
@@ -223,9 +225,10 @@ def rooted(around: Around, strata: Strata, sds: Floats) -> Root:
 
 
 def around_likelihood(log_likelihood: ByStratum, strata: Strata) -> Around:
-    """Return the normal approximation of the likelihood at the mode with standard deviations 1.
+    """Return the normal approximation of the likelihood at the posterior mode.
 
-    The last bits of the search differ between processors, and are rounded off.
+    The mode is for standard deviations of 1 between strata. It is rounded, because the last digits
+    of the search differ between processors.
     """
     n, m = strata.n_shared, len(strata.kind)
     sds = np.ones(strata.kind.max() + 1)
@@ -261,8 +264,9 @@ def _expanded(
 ) -> Around:
     """Return the approximation at a point, by finite differences with steps of .03 units.
 
-    All strata are moved at once, as each has its own part of the likelihood. Directions in which
-    the log likelihood curves upwards get precision 0; in a ``search`` their curvature is negated.
+    The weights of all strata are moved at once, because each stratum has a separate part of the
+    likelihood. Directions in which the log likelihood curves upwards get precision 0; in a
+    ``search``, their curvature is negated.
     """
     n, m, g = strata.n_shared, len(strata.kind), strata.n_strata
     numbers, step = strata.arguments(y), 0.03 * unit
@@ -303,10 +307,10 @@ def _expanded(
 def draw_strata(
     log_likelihood: ByStratum, strata: Strata, around: Around, draws: int, tune: int, key: int
 ) -> Floats:
-    """Draw one chain: shared numbers, means, log standard deviations, weights, log density.
+    """Draw one chain (draw, column).
 
-    ``log_likelihood`` takes shared numbers and the weights of each stratum, and returns a number
-    for each stratum; ``key`` is the seed.
+    Columns are shared numbers, means of weights, log standard deviations, the weights of each
+    stratum, and the log density. ``key`` is the seed.
 
     >>> data = np.array([2.0, 2.2, -1.0])  # a number of each of three strata, with noise of sd 1
     >>> def log_likelihood(x):
@@ -348,7 +352,7 @@ def _moved(
         first, own = at[:n], at[n:].reshape(shape)
 
     def heights(first: Floats, own: Floats) -> Floats:
-        """Return each stratum's part of the log density less that of the approximation."""
+        """Return each stratum's part of the log density, minus the approximation's part."""
         y = root.place(WIDER * np.append(first, own))
         apart = (strata.own(y) - y[strata.n_shared : n]) / sds[strata.kind]
         return log_likelihood(strata.arguments(y)) + 0.5 * np.sum(own**2 - apart**2, axis=1)
@@ -369,7 +373,7 @@ def _moved(
 def _elliptical_each(
     rng: np.random.Generator, at: Floats, heights: Callable[[Floats], Floats]
 ) -> Floats:
-    """Move each row along an ellipse of its own, as `elliptical` does."""
+    """Move each row (stratum) along a separate ellipse, as `elliptical` does."""
     aside, level = rng.normal(size=at.shape), heights(at) - rng.exponential(size=len(at))
     if not np.isfinite(level).all():
         raise FloatingPointError(f"log densities that are not finite: {level}")
@@ -389,7 +393,7 @@ def _draw_sd(
     rng: np.random.Generator, kind: int, log_sd: Floats, y: Floats, likelihood: Density,
     strata: Strata,
 ) -> None:  # fmt: skip
-    """Draw a standard deviation given the weights, then given the standardised weights."""
+    """Draw a standard deviation given the weights, then again given the standardised weights."""
     first = len(strata.centre)
     each = np.flatnonzero(strata.kind == kind)
     places = first + len(strata.kind) * np.arange(strata.n_strata)[:, np.newaxis] + each

@@ -1,18 +1,17 @@
 r"""Closed forms for means of several labels, and for accuracy from agreement or reliability.
 
-Further labels: label z of an item is true with probability :math:`T_{mz}` in draw m, and a further
-label is y with probability :math:`R_{mzy}` if z is true. After n further labels with counts
-:math:`c_y` the most probable label is right with probability
+Further labels: in draw m of M, label z of an item is true with probability :math:`T_{mz}`, and a
+further label is y with probability :math:`R_{mzy}` if z is true. After n further labels, with
+unknown counts :math:`c_y`, the most probable label is true with probability
 
 .. math:: \sum_c \max_z \frac{1}{M} \sum_m T_{mz} \binom{n}{c} \prod_y R_{mzy}^{c_y}
 
 The mean over draws is inside the maximum, because the true parameters are unknown.
 
-Annotators of equal skill whose errors are evenly spread (Lehner 2015, whose equations are cited
-below): with N labels an annotator is right with probability p and gives each wrong label with
-probability (1 - p) / (N - 1). Two annotators agree with probability
-p^2 + (1 - p)^2 / (N - 1). Items with the same counts of labels (`votes`) have the same posterior of
-the truth.
+Annotators of equal skill whose errors are evenly spread (Lehner 2015): with N labels, an annotator
+is right with probability p, and gives each wrong label with probability (1 - p) / (N - 1). Two
+annotators agree with probability p^2 + (1 - p)^2 / (N - 1). Items with the same counts of labels
+(`votes`) have the same posterior of the truth.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ CELLS: Final = 4_000_000
 
 
 def n_counts(n_labels: int, further: int) -> int:
-    """Return the number of possible counts of further labels."""
+    """Return how many different counts ``further`` labels can have."""
     return comb(n_labels + further - 1, further)
 
 
 def counts_of(n_labels: int, further: int) -> Ints:
-    """Return all counts of further labels (count, label)."""
+    """Return all counts that ``further`` labels can have (count, label)."""
     counts = np.zeros((1, 0), dtype=np.int64)
     for _ in range(n_labels - 1):
         left = further - counts.sum(axis=1)
@@ -51,7 +50,7 @@ def counts_of(n_labels: int, further: int) -> Ints:
 
 
 def orders(counts: Ints) -> Floats:
-    """Return the number of orders of labels with these counts (count)."""
+    """Return the number of sequences of labels that have these counts (count)."""
     total = counts.sum(axis=1)
     return np.rint(np.exp(gammaln(total + 1.0) - gammaln(counts + 1.0).sum(axis=1)))
 
@@ -81,7 +80,7 @@ def right_after_alike(truth: Floats, accuracy: Floats, further: int) -> Floats:
     """Do as `right_after` for accuracies (draw, item) and errors spread evenly over labels."""
     n_draws, n_items, n_labels = truth.shape
     wrong = (1.0 - accuracy) / max(n_labels - 1, 1)
-    # A draw depends only on the number of further labels that name the truth.
+    # The likelihood depends only on how many of the further labels are the true label.
     named = np.empty((n_items, n_labels, further + 1))
     for k in range(further + 1):
         odds = accuracy**k * wrong ** (further - k)
@@ -115,13 +114,14 @@ def leading_after(plausibility: Floats, further: int) -> Floats:
 
 
 _ROUNDING = 1e-12
-"""Relative rounding error: a target or a bound missed by no more than this counts as met."""
+"""Relative rounding error: a target or bound that is missed by at most this counts as met."""
 
 
 def stepped_up(reliability: npt.ArrayLike, labels: npt.ArrayLike) -> Floats:
-    """Return the reliability of the mean of n labels (Spearman-Brown formula).
+    """Return the reliability of the mean of ``labels`` labels (Spearman-Brown formula).
 
-    NaN where it does not exist: if r < 0, at most 1 - 1/r labels can all have correlation r.
+    The result is NaN where such labels do not exist: if the reliability r is below 0, at most
+    1 - 1/r labels can have the correlation r with each other.
     """
     single, k = (np.asarray(values, dtype=np.float64) for values in (reliability, labels))
     below = (k - 1) * single + 1
@@ -141,7 +141,7 @@ def labels_needed(reliability: npt.ArrayLike, target: float) -> Floats:
     with np.errstate(over="ignore"):  # 1e-320 needs more labels than a float can hold
         exact = target * (1 - single) / (np.where(positive, single, 1.0) * (1 - target))
     count = np.maximum(np.ceil(exact), 1.0)
-    # Rounding of the quotient may change the result by 1: the formula itself decides.
+    # Rounding of the quotient may change the count by 1. The Spearman-Brown formula decides.
     fewer = np.maximum(count - 1, 1.0)
     count = np.where(_reached(single, fewer, target), fewer, count)
     count = np.where(_reached(single, count, target), count, count + 1)
@@ -149,7 +149,7 @@ def labels_needed(reliability: npt.ArrayLike, target: float) -> Floats:
 
 
 def _reached(reliability: Floats, labels: Floats, target: float) -> Flags:
-    with np.errstate(invalid="ignore", over="ignore"):  # infinitely many
+    with np.errstate(invalid="ignore", over="ignore"):  # ``labels`` can be infinite
         of_mean = stepped_up(reliability, labels)
     return np.asarray(of_mean >= target * (1 - _ROUNDING))
 
@@ -157,13 +157,14 @@ def _reached(reliability: Floats, labels: Floats, target: float) -> Flags:
 BINS: Final = 10
 """(0, .1], (.1, .2], ..., (.9, 1]: bins of the probability of the most plausible label."""
 EDGE: Final = 1e-9
-"""Tolerance in bin widths: a probability this little above an edge belongs to the bin below."""
+"""Tolerance in bin widths: a probability above an edge by at most this belongs to the bin below."""
 PROBABILITY, ITEMS, AGREEMENT = range(3)
-"""Sums of each bin: probability of the leading label, items, items where the system agrees."""
+"""Sums in each bin: the probability of the leading label, items, and items on which the system
+gives this label."""
 
 
 class Answers(NamedTuple):
-    """Systems' answers on the items of each pattern; entries of a pattern are adjacent."""
+    """Systems' answers by pattern of items; entries of a pattern are adjacent."""
 
     start: Ints
     """(pattern + 1): where the entries of each pattern begin."""
@@ -177,9 +178,9 @@ class Answers(NamedTuple):
 def _log_joint(
     label: Ints, times: Ints, accuracy: float, log_prior: Floats, out: Floats
 ) -> tuple[float, float]:
-    """Write the log joint probability of each true label (label) and the given labels.
+    """Write the log joint probability of the given labels and each true label (true label).
 
-    Returns the largest of them, and the logarithm of the sum of the probabilities.
+    Returns the largest log probability, and the logarithm of the sum of the probabilities.
     """
     n = len(out)
     n_given = 0
@@ -216,8 +217,8 @@ def _truth(start: Ints, label: Ints, times: Ints, accuracy: float, log_prior: Fl
 def truth_probabilities(votes: Votes, accuracy: float, prevalence: Floats) -> Floats:
     """Return the probability that each label is the true one (pattern, label).
 
-    ``votes`` are not separated by annotator: they are of one respondent. ``accuracy`` is at least
-    one over the number of labels; if it is 1 and labels contradict each other, the result is NaN.
+    ``votes`` are not separated by annotator: all are of respondent 0. ``accuracy`` is at least one
+    over the number of labels. If it is 1 and labels contradict each other, the result is NaN.
 
     >>> votes = Votes(np.array([0, 2]), np.zeros(2, int), np.array([0, 1]), np.array([2, 1]), None)
     >>> truth_probabilities(votes, 0.75, np.array([0.5, 0.5]))
@@ -234,7 +235,7 @@ def _logs(values: Floats) -> Floats:
 
 @inner
 def _lead(joint: Floats, most: float, code: int) -> float:
-    """Return 1 if a label leads, 1/n if it is one of n leading labels, and 0 otherwise."""
+    """Return 1/n if label ``code`` is one of n leading labels, and 0 otherwise."""
     bound = most - TOLERANCE
     if code < 0 or joint[code] < bound:
         return 0.0
@@ -268,7 +269,7 @@ def _binned(
             most, total = _log_joint(
                 label[low:high], times[low:high], accuracy[d], log_prior[d], joint
             )
-            if math.isnan(total):  # labels contradict accuracy 1: the items have no weight
+            if math.isnan(total):  # labels contradict accuracy 1: the items do not count
                 continue
             leading = math.exp(most - total)
             place = min(max(math.ceil(BINS * leading - EDGE) - 1, 0), BINS - 1)
@@ -292,9 +293,9 @@ def binned_answers(
 
     ``weights`` (set of weights, entry of answers): number of items of each answer.
     ``accuracy`` (set of weights), ``prevalence`` (set of weights, label): NaN where unknown.
-    Returns (set of weights, system, bin, 3), lowest bin first: the sum of the leading label's
-    probability, the items, and those where the system gives that label (1/n of an item where n
-    labels lead).
+    Returns (set of weights, system, bin, 3), lowest bin first. The three sums are the leading
+    label's probability, the number of items, and the number of items on which the system gives the
+    leading label (1/n of an item if it gives one of n leading labels).
     """
     log_prior = np.where(np.isnan(prevalence), np.nan, _logs(np.nan_to_num(prevalence)))
     labels = votes.start, votes.label, votes.times
@@ -303,19 +304,19 @@ def binned_answers(
 
 
 NOTHING: Final = 1e-12
-"""Rounding error: values this close to those of guessing count as equal to them."""
+"""Rounding error: values that differ by at most this from those of guessing count as guessing."""
 
 
 def accuracy_from(disagreement: Floats, n_labels: int) -> Floats:
-    """Return the accuracy at which two annotators have this rate of disagreement, by Eq. 2.
+    """Return the accuracy at which two annotators disagree at this rate (Lehner 2015, Eq. 2).
 
     Of the two solutions, the one above guessing is returned. If annotators disagree as often as
-    guesses would, or more often, the result is the accuracy of guesses, 1/N.
+    guesses do, or more often, the result is the accuracy of guesses, 1/N.
 
     >>> accuracy_from(np.array([0.0, 40 / 60, 0.9]), 4)
     array([1.  , 0.5 , 0.25])
     """
-    # N times agreement minus 1, from disagreement: the latter is exactly 0 if all agree.
+    # N times agreement minus 1, computed from disagreement, which is exactly 0 if all agree.
     beyond = (n_labels - 1.0) - n_labels * disagreement
     beyond = np.where(beyond <= NOTHING, 0.0 * beyond, beyond)
     return np.asarray((1.0 + np.sqrt((n_labels - 1.0) * beyond)) / n_labels)
@@ -331,10 +332,10 @@ def guessed(accuracy: Floats, n_labels: int) -> Flags:
 
 
 def base_rates(share: Floats, accuracy: Floats) -> Floats:
-    """Return the prevalence of each true label (..., label), by Eq. 5.
+    """Return the prevalence of each true label (..., label), by Eq. 5 of Lehner (2015).
 
-    Values are clipped to [0, 1] and divided by their sum. They are undefined for an ``accuracy``
-    (...) of 1/N.
+    ``share`` (..., label) are the shares of given labels. Prevalences are clipped to [0, 1] and
+    divided by their sum. They are undefined for an ``accuracy`` (...) of 1/N.
 
     >>> base_rates(np.array([11, 10, 10, 9]) / 40, np.array(0.5))
     array([0.325, 0.25 , 0.25 , 0.175])
@@ -346,7 +347,7 @@ def base_rates(share: Floats, accuracy: Floats) -> Floats:
 
 
 def corrected_agreement(agreement: Floats, probability: Floats, n_labels: int) -> Floats:
-    """Return the accuracy of a system from its agreement with labels, by Eq. 7.
+    """Return the accuracy of a system, given its agreement with labels (Lehner 2015, Eq. 7).
 
     ``probability`` is the probability that a label is right. The result is clipped to [0, 1]; it is
     undefined for a probability of 1/N.
@@ -361,9 +362,9 @@ def corrected_agreement(agreement: Floats, probability: Floats, n_labels: int) -
 def accuracy_from_rho(rho: npt.ArrayLike, genuine: float) -> Floats:
     """Return the accuracy p of annotators, if both of a pair are right with probability p^2.
 
-    ``rho`` is the share of pairs that agree, times the probability that agreeing pairs are right:
-    the share of pairs in which both are right. ``genuine`` is the probability that a label is not a
-    guess; it is squared for a pair. The result is NaN where p would be above 1.
+    ``rho`` is the share of pairs that agree, times the probability that agreeing pairs are right.
+    This product is the share of pairs in which both are right. ``genuine`` is the probability that
+    a label is not a guess. The result is NaN where p would be above 1.
     """
     return _within(np.sqrt(np.asarray(rho, dtype=np.float64)) / genuine)
 

@@ -18,23 +18,26 @@ from dissensus.kernels.types import Floats, Ints
 
 
 class Grouped(NamedTuple):
-    """Rows in the order of their items and annotators."""
+    """Rows sorted by item and annotator. Their *places* are those in the sorted order."""
 
     start: Ints
-    """(item + 1): rows ``start[i]`` to ``start[i + 1]`` of the order belong to item i."""
+    """(item + 1): places ``start[i]`` to ``start[i + 1]`` belong to item i."""
     order: Ints
-    """(row): the row at each place."""
+    """(place): index of the row in the data."""
     own: Ints
-    """(row): place in the order after the last row of the same item and annotator."""
+    """(place): the place after the last row of the same item and annotator."""
     share: Floats
-    """(row): one over the number of labels the annotator gave the item, in the order."""
+    """(place): one over the number of labels that the row's annotator gave the item."""
     n_annotators: Ints
     """(item): number of annotators of the item."""
 
 
 @inner
 def _by_item(item: Ints, annotator: Ints, n_items: int) -> tuple[Ints, Ints, Ints]:
-    """Sort rows by item, stably, by counting; their annotators go with them."""
+    """Sort rows by item, by a stable counting sort.
+
+    Returns where each item begins (item + 1), the index of each row, and its annotator.
+    """
     start = np.zeros(n_items + 1, dtype=np.int64)
     for row in range(len(item)):
         start[item[row] + 1] += 1
@@ -76,19 +79,16 @@ def _grouped(item: Ints, annotator: Ints, n_items: int) -> tuple[Ints, Ints, Int
 def grouped(
     item: npt.NDArray[np.integer], annotator: npt.NDArray[np.integer], n_items: int
 ) -> Grouped:
-    """Order rows by item and annotator, in time linear in the rows.
-
-    Items may have no row.
-    """
+    """Sort rows by item and annotator, in time linear in the rows. Items may have no row."""
     item, annotator = item.astype(np.int64, copy=False), annotator.astype(np.int64, copy=False)
     return Grouped(*_grouped(item, annotator, n_items))
 
 
 class Moments(NamedTuple):
-    """Sums over the annotators of an item; an annotator's own labels are averaged first.
+    """Sums over the annotators of an item, of means of each annotator's labels.
 
-    One of the item's own numbers, the centre, is subtracted first. Otherwise differences between
-    annotators could be small differences of large sums, and lost to rounding.
+    One of the item's numbers, the centre, is subtracted first. Otherwise differences between
+    annotators could be small differences of large sums, and could be lost to rounding.
     """
 
     centre: Floats
@@ -98,12 +98,13 @@ class Moments(NamedTuple):
     squares: Floats
     """(item): sum of the annotators' mean squares."""
     squared_means: Floats
-    """(item): sum of the squares of the annotators' means; equals `squares` without repeats."""
+    """(item): sum of the squares of the annotators' means; equals ``squares`` if no annotator gave
+    the item several labels."""
 
 
 @inner
 def _nearest_to_mean(numbers: Floats) -> float:
-    """Return the number nearest to the mean; equal numbers differ from it by exactly 0."""
+    """Return the number nearest to the mean; if all are equal, it is exactly their value."""
     mean = 0.0
     for value in numbers:
         mean += (value - numbers[0]) / len(numbers)
@@ -138,22 +139,23 @@ def _moments(start: Ints, own: Ints, numbers: Floats) -> tuple[Floats, Floats, F
 
 
 def moments(rows: Grouped, values: Floats) -> Moments:
-    """Sum numbers by item, in linear time; values (row) are in the order of the data."""
+    """Return the moments of ``values`` (row, in the order of the data), in linear time."""
     return Moments(*_moments(rows.start, rows.own, values[rows.order]))
 
 
 def around(sums: Moments, n_annotators: Ints, centre: float) -> tuple[Floats, Floats]:
-    """Return the sums of means and of mean squares (item) around one centre for all items."""
+    """Return ``total`` and ``squares`` of `Moments` (item), with one centre for all items."""
     step = np.where(n_annotators > 0, sums.centre - centre, 0.0)
     total = sums.total + n_annotators * step
     return total, sums.squares + step * (sums.total + total)
 
 
 def centre_of(values: Floats) -> float:
-    """Return the median of the given numbers, the lower one of two in the middle.
+    """Return the median of numbers, the lower of the two middle numbers if their count is even.
 
-    It is one of the numbers, so that equal numbers minus the centre are exactly 0. The number
-    nearest to the mean is not used: weights may leave out an extreme number that shifted the mean.
+    The median is one of the numbers, so that equal numbers minus the median are exactly 0. The
+    number nearest to the mean is not used, because an extreme number can shift the mean, and can
+    then get weight 0.
     """
     if len(values) == 0:
         return 0.0
@@ -182,7 +184,8 @@ class LabelShares(NamedTuple):
     label: Ints
     """(entry): label code."""
     amount: Floats
-    """(entry): number of annotators who gave the label; one of n labels counts 1/n."""
+    """(entry): number of annotators who gave the label; one of n labels of an annotator counts
+    1/n."""
     agreement: Floats
     r"""(item): :math:`\sum_{r \neq s} \sum_k q_{rk} q_{sk}`, ordered pairs that agree."""
     own: Floats
@@ -191,7 +194,7 @@ class LabelShares(NamedTuple):
 
 @inner
 def _own_squares(row_code: Ints, first: int, last: int, times: Ints) -> float:
-    """Sum the squared shares of one annotator's labels of one item; ``times`` is zeros (label)."""
+    """Sum the squared shares of one annotator's labels of one item; ``times`` (label) is 0."""
     total = 0
     for row in range(first, last):
         times[row_code[row]] += 1
@@ -206,7 +209,7 @@ def _label_shares(
     start: Ints, own: Ints, share: Floats, row_code: Ints, n_labels: int
 ) -> tuple[Ints, Ints, Floats, Floats, Floats]:
     n_items = len(start) - 1
-    entry_of = np.empty(n_labels, dtype=np.int64)  # place of a label's entry in this item, if any
+    entry_of = np.empty(n_labels, dtype=np.int64)  # latest entry of a label, in any item; -1: none
     for k in range(n_labels):
         entry_of[k] = -1
     times = np.zeros(n_labels, dtype=np.int64)
@@ -224,7 +227,7 @@ def _label_shares(
                 squares += _own_squares(row_code, place, own[place], times)
             for row in range(place, own[place]):
                 code = row_code[row]
-                # Without a branch: processors could not predict it.
+                # There is no branch, because processors could not predict it.
                 new = entry_of[code] < begin
                 entry = n if new else entry_of[code]
                 entry_of[code], label[entry] = entry, code
@@ -239,7 +242,7 @@ def _label_shares(
 
 
 def label_shares(rows: Grouped, codes: npt.NDArray[np.integer], n_labels: int) -> LabelShares:
-    """Count labels by item, in linear time; codes (row) are in the order of the data."""
+    """Count the labels of each item, in linear time. Codes (row) are in the order of the data."""
     row_code = codes.astype(np.int64, copy=False)[rows.order]
     return LabelShares(*_label_shares(rows.start, rows.own, rows.share, row_code, n_labels))
 
@@ -247,9 +250,9 @@ def label_shares(rows: Grouped, codes: npt.NDArray[np.integer], n_labels: int) -
 def matched(draws: Floats, sets: Floats, rng: np.random.Generator) -> Ints:
     """Return for each set of weights the draw of the same rank.
 
-    ``draws`` and ``sets`` are a number of each draw and of each set of weights. No draw is used
-    twice before all are used. Of all pairings, this one maximises the variance of the sum of the
-    two numbers. Ties are paired at random.
+    Ranks are those of one number for each draw (``draws``) and one for each set (``sets``). No draw
+    is used twice before all draws are used once. Of all pairings, this one maximises the variance
+    of the sum of the two numbers. Ties are paired at random.
     """
     of_draws, of_sets = _ascending(draws, rng), _ascending(sets, rng)
     out = np.empty(len(sets), dtype=np.int64)
@@ -258,6 +261,6 @@ def matched(draws: Floats, sets: Floats, rng: np.random.Generator) -> Ints:
 
 
 def _ascending(values: Floats, rng: np.random.Generator) -> Ints:
-    """Return the places of values in ascending order, equal ones in random order."""
+    """Return the places of values in ascending order; equal values are in random order."""
     mixed = rng.permutation(len(values))
     return np.asarray(mixed[np.argsort(values[mixed], kind="stable")])

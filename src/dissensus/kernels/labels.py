@@ -1,4 +1,4 @@
-"""Labels of items as counts, pairs and leading labels."""
+"""Labels of items: counts, pairs of labels, and leading labels."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ TOLERANCE: Final = 1e-9
 
 @kernel
 def amounts_at(start: Ints, label: Ints, amount: Floats, answers: Ints, n_labels: int) -> Floats:
-    """Look up the amount (entry) of each system's label (item, system).
+    """Return the amount that each system's answer has among the item's labels (item, system).
 
-    ``start`` and ``label`` are those of `LabelShares`. Codes outside 0 to ``n_labels - 1`` have the
-    amount 0.
+    ``start``, ``label`` and ``amount`` are those of `LabelShares`. Answers outside 0 to
+    ``n_labels - 1`` have the amount 0.
     """
     amount_of = np.zeros(n_labels)
     out = np.zeros(answers.shape)
@@ -39,7 +39,7 @@ def amounts_at(start: Ints, label: Ints, amount: Floats, answers: Ints, n_labels
 
 @kernel
 def leaders(start: Ints, amount: Floats) -> Floats:
-    """Return 1 for the most frequent label of an item, 1/n for each of n tied ones, else 0.
+    """Return 1 for the most frequent label of an item, 1/n for each of n tied labels, else 0.
 
     ``start`` and ``amount`` are those of `LabelShares`.
     """
@@ -56,14 +56,14 @@ def leaders(start: Ints, amount: Floats) -> Floats:
 
 
 MOST: Final = 100_000_000
-"""Maximum number of pairs that are listed, which take 2.4 gigabytes."""
+"""Maximum number of pairs in a list; this many take 2.4 gigabytes."""
 
 
 class LabelPairs(NamedTuple):
     r"""Pairs a < b of labels by item, with :math:`\sum_{r \neq s} q_{ra} q_{sb} + q_{rb} q_{sa}`.
 
-    For any distance, the disagreement of an item's annotators is the sum over these pairs of the
-    amount times the distance of the two labels. A pair may occur several times; amounts are added.
+    For any distance, the disagreement of an item's annotators is the sum, over these pairs, of the
+    amount times the distance of the two labels. A pair may occur in several entries.
     """
 
     start: Ints
@@ -71,12 +71,15 @@ class LabelPairs(NamedTuple):
     cell: Ints
     """(entry): the lower label code times the number of labels, plus the higher one."""
     amount: Floats
-    """(entry): number of ordered pairs of annotators: each pair counts in both orders."""
+    """(entry): number of ordered pairs of annotators; each pair of annotators counts twice."""
 
 
 @kernel
 def _count(starts: Ints, start: Ints, own: Ints) -> Ints:
-    """Count the entries of each item: pairs of labels, and of one annotator's own rows."""
+    """Return where each item's entries begin (item + 1).
+
+    Entries are pairs of distinct labels, and pairs of one annotator's own rows.
+    """
     n = np.zeros(len(start), dtype=np.int64)
     for i in range(len(start) - 1):
         distinct = starts[i + 1] - starts[i]
@@ -105,7 +108,8 @@ def _label_pairs(
                 weight[n] = 2.0 * scale[i] * amount[a] * amount[b]
                 n += 1
         for row in range(start[i], start[i + 1]):
-            for other_row in range(row + 1, own[row]):  # not a pair: the same annotator
+            # Pairs of labels by the same annotator do not count: they are subtracted.
+            for other_row in range(row + 1, own[row]):
                 a, b = codes[order[row]], codes[order[other_row]]
                 cell[n] = min(a, b) * n_labels + max(a, b)
                 weight[n] = -2.0 * scale[i] * share[row] * share[other_row] if a != b else 0.0
@@ -118,7 +122,7 @@ def label_pairs(
 ) -> LabelPairs:
     """List the pairs of labels of each item.
 
-    Time and memory grow with the square of an item's *distinct* labels, not of its rows.
+    Time and memory grow with the squared number of an item's *distinct* labels, not of its rows.
 
     ``codes`` (row) are in the order of the data; ``scale`` (item) multiplies the amounts.
     """
@@ -140,7 +144,7 @@ def label_pairs(
 
 @inner
 def _ordered(total: Floats, group: Ints, size: Ints, score: Floats) -> None:
-    """Group tied totals, largest first; write the group of each, and each group's size, score."""
+    """Group tied totals, the largest first; write each total's group, each group's size, score."""
     _, order = falling_with_order(total[: len(group)])
     n = -1
     for entry in order:
@@ -155,11 +159,11 @@ def _ordered(total: Floats, group: Ints, size: Ints, score: Floats) -> None:
 def _named(
     entry: Ints, own: Floats, total: Floats, group: Ints, size: Ints, score: Floats, mine: Ints
 ) -> tuple[int, int]:
-    """Count the leading labels of the other annotators, and how many of these the annotator names.
+    """Count the leading labels of the other annotators, and how many of them one annotator names.
 
-    The annotator's own amounts are subtracted. Of the labels that the annotator did not name, only
-    those of the highest group can lead. The search for this group passes only groups whose labels
-    the annotator has all named.
+    This annotator's amounts (``own``) are subtracted. Of the labels that the annotator did not
+    name, only those in the highest group can lead. The search for this group skips groups of which
+    the annotator named all labels.
     """
     best = 0.0
     for place in entry:
@@ -183,10 +187,10 @@ def _leading_label_named(
     start: Ints, end_of: Ints, weight: Floats, row_code: Ints, any_tied: bool, place_of: Ints,
     stamp: Ints, out: Floats, each: Floats,
 ) -> None:  # fmt: skip
-    """Write the means by item, and each annotator's credit at their first row of an item.
+    """Write the results of `leading_label_named` into ``out`` and ``each``.
 
-    `place_of` (label) is the place of a label's entry in the item, -1 without one. `stamp` (label)
-    is the first row of the last annotator who named the label.
+    ``place_of`` (label) is the place of the label among the item's distinct labels, -1 if it is not
+    one. ``stamp`` (label) is the first row of the last annotator who named the label.
     """
     for i in range(len(start) - 1):
         first, last = start[i], start[i + 1]
@@ -228,15 +232,16 @@ def leading_label_named(
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Return how often annotators name the leading label of the other annotators of an item.
 
-    Time grows with the rows (except for sorting an item's distinct labels), not with pairs of
-    annotators.
+    Time is linear in the rows (except for sorting an item's distinct labels), and does not grow
+    with the number of pairs of annotators.
 
     ``weight`` (row): the amount > 0 that a row adds to its label's score.
     ``codes`` (row): label codes. Both are in the order of the data.
-    ``any_tied``: whether naming one of n leaders counts as 1; if not, it counts as 1/n.
-    Returns two arrays. The first (item) is the share of annotators, NaN with fewer than two. The
-    second (row, in the order of ``rows``) is the credit of each annotator, at the annotator's first
-    row of an item; it is NaN in other rows, and where no other annotator gave a label.
+    ``any_tied``: whether naming one of n leading labels counts as 1; if not, it counts as 1/n.
+    Returns two arrays. The first (item) is the share of annotators who name it, NaN with fewer than
+    two annotators. The second (row, in the order of ``rows``) is this count for each annotator, at
+    the annotator's first row of an item. It is NaN in other rows, and where no other annotator gave
+    a label.
 
     >>> from dissensus.kernels.grouped import grouped
     >>> rows = grouped(np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]), 2)
@@ -260,11 +265,10 @@ def leading_label_by_annotator(
     annotator: npt.NDArray[np.integer],
     n_annotators: int,
 ) -> Floats:
-    """Return how often each annotator names the leading label of the others, as a mean over items.
+    """Return how often each annotator names the leading label of the other annotators (annotator).
 
-    Of n leading labels, naming one counts 1/n.
-
-    Returns (annotator): the mean over items that others annotated too; NaN without such items.
+    Of n leading labels, naming one counts 1/n. The result is a mean over items that other
+    annotators labelled too; it is NaN without such items.
     """
     _, each = leading_label_named(rows, weight, codes, n_labels)
     judged = np.isfinite(each)
@@ -275,16 +279,16 @@ def leading_label_by_annotator(
 
 
 ROUNDING: Final = 1e-9
-"""Sums of shares that differ by less are equal: three thirds may not be exactly 1."""
+"""Sums of shares that differ by less than this are equal: three thirds may not be exactly 1."""
 
 
 @kernel
 def slim_majority(start: Ints, own: Ints, share: Floats, row_code: Ints, n_labels: int) -> Flags:
     """Return whether a change by one annotator could make another label lead or tie (item).
 
-    If an annotator gave the item several labels, all of them may be changed. An item whose leading
-    labels are tied has a slim majority too; with a label space of one label, no item has. Rows are
-    in the order of `Grouped`.
+    If an annotator gave the item several labels, a change replaces all of them. An item whose
+    leading labels are tied has a slim majority too. If the label space has one label, no item has a
+    slim majority. Rows are in the order of `Grouped`.
     """
     n_items = len(start) - 1
     votes, mine = np.zeros(n_labels), np.zeros(n_labels)
@@ -304,7 +308,7 @@ def slim_majority(start: Ints, own: Ints, share: Floats, row_code: Ints, n_label
         while place < start[i + 1] and n_labels > 1 and not out[i]:
             for row in range(place, own[place]):
                 mine[row_code[row]] += share[row]
-            rival = 0.0 if n < n_labels else -1.0  # a label that nobody gave yet
+            rival = 0.0 if n < n_labels else -1.0  # 0 votes: a label that no annotator gave
             for entry in range(n):
                 if seen[entry] != lead:
                     rival = max(rival, votes[seen[entry]] - mine[seen[entry]])

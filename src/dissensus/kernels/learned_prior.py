@@ -1,4 +1,4 @@
-r"""Hyperparameters of a Dirichlet prior that all items share, plausibilities integrated out.
+r"""Hyperparameters of a Dirichlet prior that all items share, with plausibilities integrated out.
 
 An item's prior favours its predicted labels:
 
@@ -9,11 +9,12 @@ An item's prior favours its predicted labels:
     p(n_i \mid \kappa, a, w) = \frac{\Gamma(\kappa)}{\Gamma(\kappa + \gamma n_{i\cdot})}
         \prod_k \frac{\Gamma(\kappa m_{ik} + \gamma n_{ik})}{\Gamma(\kappa m_{ik})}
 
-with :math:`z_{if}` the values of feature f for the labels: a 1 at the label that a system
-predicted, or the logarithms of its probabilities. Most labels of an item have count 0 and features
-0. Loops are therefore over *cells*, the labels with a count or feature that is not 0.
+with counts :math:`n_i` of the item's labels and the reliability :math:`\gamma`. A feature
+:math:`z_{if}` has a value for each label: 1 for the label that a system predicted and 0 for others,
+or the logarithms of a system's probabilities. Most labels of an item have count 0 and features 0.
+Loops are therefore over *cells*, the labels with a count or feature that is not 0.
 
-If items belong to several strata, each stratum has its own weights, which vary around :math:`(a,
+If items belong to several strata, each stratum has separate weights, which vary around :math:`(a,
 w)`. The standard deviations between strata are learned too: one for weights of labels, one for
 weights of predicted labels, and one for weights of log probabilities.
 
@@ -44,13 +45,13 @@ from dissensus.kernels.variates import LEAST, constants, gamma_of, log_gamma_var
 MOST_FREE: Final = 30
 """Largest label space with a weight for each label: in larger ones, most labels are rare."""
 CONCENTRATION_SPREAD: Final = 1.5
-"""Prior standard deviation of the log concentration, around the log number of labels."""
+"""Prior standard deviation of the log concentration; the prior mean is the log number of labels."""
 LABEL_SPREAD: Final = 1.0
 FEATURE_SPREAD: Final = 1.5
 
 
 class Cells(NamedTuple):
-    """Counts and features of items, for labels with a count or feature that is not 0.
+    """Counts and features of items. A *cell* is a label with a count or feature that is not 0.
 
     An *entry* is a feature of a cell that is not 0.
     """
@@ -59,13 +60,13 @@ class Cells(NamedTuple):
     times: Floats
     """(item): number of items like this one."""
     start: Ints
-    """(item + 1): its first cell."""
+    """(item + 1): the first cell of each item."""
     label: Ints
     """(cell)"""
     given: Floats
     """(cell): count of the label, times the reliability."""
     bounds: Ints
-    """(cell + 1): its first entry; the last number is the number of entries."""
+    """(cell + 1): the first entry of each cell; the last number is the number of entries."""
     feature: Ints
     """(entry)"""
     value: Floats
@@ -79,8 +80,8 @@ def cells_of(
 ) -> Cells:
     """Return the cells of counts and features (item, label).
 
-    ``counts`` are multiplied by the reliability. ``times`` (item) is the number of items like each,
-    1 by default; ``stratum`` (item) is 0 by default.
+    ``counts`` are already multiplied by the reliability. ``times`` (item) is the number of items
+    like each, 1 by default; ``stratum`` (item) is 0 by default.
 
     >>> cells = cells_of(np.array([[2.0, 0, 0]]), [np.array([[0, 1.0, 0]])])
     >>> cells.label.tolist(), cells.given.tolist(), np.diff(cells.bounds).tolist()
@@ -105,7 +106,7 @@ def cells_of(
 def alike(
     counts: Floats, features: list[Floats], times: Floats | None = None, stratum: Ints | None = None
 ) -> tuple[Floats, list[Floats], Floats, Ints]:
-    """Return distinct items, with their numbers and strata.
+    """Return the counts and features of distinct items, the number of each, and its stratum.
 
     ``times`` and ``stratum`` (item) are of the items that are passed, by default 1 and 0.
 
@@ -122,10 +123,11 @@ def alike(
 
 
 class Layout(NamedTuple):
-    """The order of a vector of hyperparameters: first the logarithm of the concentration.
+    """The order of hyperparameters in a vector.
 
-    Then come the weights of labels and features. If there are strata, the logarithms of their
-    standard deviations follow, and each stratum's weights.
+    The logarithm of the concentration is the first. The weights of labels and of features follow.
+    If there are strata, the logarithms of the standard deviations between strata come next, and
+    then each stratum's weights.
     """
 
     n_free: int
@@ -137,7 +139,7 @@ class Layout(NamedTuple):
 
     @property
     def sizes(self) -> list[int]:
-        """Numbers of weights that share a standard deviation."""
+        """How many weights share each standard deviation."""
         return [size for size in (self.n_free, *self.kinds) if size]
 
     @property
@@ -162,12 +164,12 @@ class Layout(NamedTuple):
         return out
 
     def strata(self, n_labels: int) -> Strata:
-        """Return the weights that each stratum has."""
+        """Return the priors of shared hyperparameters and of each stratum's weights."""
         kind = np.repeat(np.arange(len(self.sizes)), self.sizes)
         return Strata(self.centre(n_labels), self.spreads(), kind, self.n_strata)
 
     def of_strata(self, values: Floats) -> Floats:
-        """Return the weights (..., stratum, weight) in hyperparameters."""
+        """Return the weights (..., stratum, weight) in vectors of hyperparameters."""
         if not self.n_strata:
             return values[..., np.newaxis, 1:]
         last = 1 + self.n_weights + len(self.sizes)
@@ -175,7 +177,7 @@ class Layout(NamedTuple):
 
 
 def layout(n_labels: int, kinds: tuple[int, ...] = (), n_strata: int = 0) -> Layout:
-    """Return the layout: without weights of labels in a large label space."""
+    """Return the layout of hyperparameters; labels of a large label space have no weights."""
     full_layout = Layout(
         n_labels if n_labels <= MOST_FREE else 0, kinds, n_strata if n_strata > 1 else 0
     )
@@ -183,7 +185,7 @@ def layout(n_labels: int, kinds: tuple[int, ...] = (), n_strata: int = 0) -> Lay
 
 
 _STEPS: Final = 3
-"""Steps for each draw, so that successive draws are nearly independent."""
+"""Number of steps for each draw, so that successive draws are nearly independent."""
 
 
 def draw_hyperparameters(
@@ -192,8 +194,8 @@ def draw_hyperparameters(
 ) -> Floats:  # fmt: skip
     """Draw hyperparameters as in `Layout`, and their log density: (chain, draw, hyperparameter).
 
-    ``keys`` (chain) start the random numbers. ``run`` takes a job and the number of chains, and
-    does the job for each chain.
+    ``keys`` (chain) start the random numbers. ``run`` takes a function of a chain's number, and the
+    number of chains; it returns the results of all chains.
     """
     if layout.n_strata:
         return _of_strata(cells, layout, draws, keys, tune, run)
@@ -249,9 +251,9 @@ def log_likelihood(
     x: Floats, n_labels: int, times: Floats, start: Ints, label: Ints, given: Floats, bounds: Ints,
     feature: Ints, value: Floats, stratum: Ints, n_strata: int, n_free: int,
 ) -> Floats:  # fmt: skip
-    """Return the log likelihood (stratum) of ``x``.
+    """Return the log likelihood (stratum).
 
-    ``x`` has the log concentration, and then the weights of each stratum.
+    ``x`` is the log concentration, followed by the weights of each stratum.
     """
     out, own, kappa = np.zeros(n_strata), np.empty(n_labels), math.exp(x[0])
     n_weights, totals = (len(x) - 1) // n_strata, np.full(n_strata, float(n_labels))
@@ -280,7 +282,7 @@ def _masses(
     weights: Floats, own: Floats, total: float, n_labels: int, first: int, last: int, label: Ints,
     bounds: Ints, feature: Ints, value: Floats, n_free: int,
 ) -> float:  # fmt: skip
-    """Write the unnormalised prior of each cell; return the sum over all labels of the item."""
+    """Write the unnormalised prior mean of each cell; return the sum over all the item's labels."""
     rest, out = total, 0.0
     for cell in range(first, last):
         tilt = 0.0
@@ -304,7 +306,7 @@ def _sliced(
     start: Ints, label: Ints, given: Floats, bounds: Ints, feature: Ints, value: Floats,
     stratum: Ints, centre: Floats, spread: Floats, n_free: int,
 ) -> None:  # fmt: skip
-    """Fill a chain with draws."""
+    """Write the draws of a chain, and their log densities."""
     n = len(mode)
     at, aside, proposal, x = np.zeros(n), np.empty(n), np.empty(n), np.empty(n)
     for k in range(n):
@@ -346,7 +348,7 @@ def _height(
     label: Ints, given: Floats, bounds: Ints, feature: Ints, value: Floats, stratum: Ints,
     centre: Floats, spread: Floats, n_free: int,
 ) -> float:  # fmt: skip
-    """Return the log ratio of the density to the normal density, at a standardised point."""
+    """Return the log density minus the approximation's log density, at a standardised point."""
     square = 0.0
     for j in range(len(at)):
         x[j] = mode[j]
@@ -366,8 +368,8 @@ def draw_plausibilities(
 ) -> None:  # fmt: skip
     """Write each item's plausibilities, ``theta`` (draw, item, label), given hyperparameters.
 
-    ``log_kappa`` (draw), ``weights`` (draw, stratum, weight); ``states`` (item) are streams of
-    random numbers, and are advanced.
+    ``log_kappa`` (draw) and ``weights`` (draw, stratum, weight) are the hyperparameters. ``states``
+    (item) are the states of streams of random numbers; they change.
     """
     n_strata = weights.shape[1]
     base, totals = np.ones((n_strata, n_labels)), np.empty(n_strata)
@@ -395,7 +397,7 @@ def draw_plausibilities(
 
 @inner
 def _draw_item(state: State, alpha: Floats, theta: Floats, draw: int, item: int) -> None:
-    """Draw one item's plausibilities in logarithms: with many labels, prior shapes are small."""
+    """Draw one item's plausibilities by logarithms: with many labels, prior shapes are small."""
     top, mass = -math.inf, 0.0
     for k in range(len(alpha)):
         shape = max(alpha[k], LEAST)

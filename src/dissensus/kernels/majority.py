@@ -1,9 +1,10 @@
 """Accuracy of the label with most votes, and the number of votes needed for a target.
 
 In each vote the right label has probability p, and each of the L - 1 wrong labels has probability
-(1 - p)/(L - 1). Which wrong label a wrong vote is for does not depend on the voter. The chance that
-x right votes of n win, with ties broken at random, does therefore not depend on p
-(`winning_chances`). Accuracies, equal or not, only determine the number of right votes.
+(1 - p)/(L - 1). A wrong vote is for each of the wrong labels with the same probability, whatever p
+is. Therefore the probability that the right label wins with x of n votes, if ties are broken at
+random, does not depend on p (`winning_chances`). Annotators' accuracies, equal or not, only
+determine the number of right votes.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from dissensus.kernels.types import Flags, Floats, Ints
 Complex = npt.NDArray[np.complex128]
 
 _NOTHING: Final = 1e-17
-"""Smaller chances count as 0: added to others, they change nothing."""
+"""Smaller probabilities count as 0: in a sum, they are lost to rounding."""
 
 
 @lru_cache(maxsize=1024)
@@ -36,13 +37,14 @@ def winning_chances(votes: int, n_labels: int) -> Floats:
     # With fewer right votes, some wrong label always has more.
     open_ = x[(x > 0) & (x <= rest) & (x * n_labels >= votes)]
     left = votes - open_
-    reach = betainc(open_, left - open_ + 1, 1 / wrong)  # that a given wrong label has x or more
+    # Probabilities that a given wrong label has x votes or more, and that it has more than x.
+    reach = betainc(open_, left - open_ + 1, 1 / wrong)
     exceeds = np.where(
         left > open_, betainc(open_ + 1, np.maximum(left - open_, 1), 1 / wrong), 0.0
     )
     out[open_[wrong * reach < _NOTHING]] = 1.0  # no wrong label gets x votes
     # Numbers of votes that add up to a constant are negatively associated (Joag-Dev and Proschan
-    # 1983), so that the chance that all are low is at most the product of the chances.
+    # 1983). The probability that all are low is then at most the product of the probabilities.
     with np.errstate(divide="ignore"):
         never = wrong * np.log1p(-exceeds) < math.log(_NOTHING)
     for k in open_[~never & (wrong * reach >= _NOTHING)].tolist():
@@ -52,10 +54,11 @@ def winning_chances(votes: int, n_labels: int) -> Floats:
 
 
 def _won(x: int, rest: int, wrong: int) -> float:
-    """Return the chance that x right votes win, with the rest spread over the wrong labels.
+    """Return the probability that x right votes win, if ``rest`` votes are for wrong labels.
 
-    It is E[1/(1 + T)] over the number T of wrong labels with x votes, where none has more. As
-    1/(1 + T) is the integral of u^T from 0 to 1, the chance is the integral from 0 to 1 of
+    Let T be the number of wrong labels with x votes. The right label wins with probability
+    1/(1 + T) if no wrong label has more than x votes, and 0 otherwise. As 1/(1 + T) is the integral
+    of u^T from 0 to 1, the mean of this probability is the integral from 0 to 1 of
 
         g(u) = rest! / wrong^rest [z^rest] (1 + z + z^2/2! + ... + u z^x/x!)^wrong,
 
@@ -71,7 +74,7 @@ def _won(x: int, rest: int, wrong: int) -> float:
     tilted = logs + radius * np.arange(x + 1)
     height = tilted.max() + math.log(np.exp(tilted - tilted.max()).sum())
     mass = np.exp(tilted - height)
-    # Larger sums have negligible probability even for a Poisson variable of that mean.
+    # Larger sums S have a negligible probability, even if S is a Poisson variable.
     points = rest + 12 * math.isqrt(rest) + 42
     turn = np.exp(-2j * np.pi * np.arange(points) / points)
     place = np.arange(points)
@@ -86,7 +89,7 @@ def _won(x: int, rest: int, wrong: int) -> float:
 
 @kernel
 def _radius(logs: Floats, mean: float) -> float:
-    """Return log z so that numbers k with weights z^k/k! have the given mean."""
+    """Return log z such that numbers k with probabilities proportional to z^k/k! have this mean."""
     low, high = -50.0, 50.0
     for _ in range(40):
         middle = (low + high) / 2
@@ -106,7 +109,7 @@ def _radius(logs: Floats, mean: float) -> float:
 
 
 def _power(base: Complex, exponent: int) -> Complex:
-    """Raise to a whole power by squaring."""
+    """Return ``base`` to the power of a whole number, by repeated squaring."""
     out = np.ones_like(base)
     while exponent:
         if exponent & 1:
@@ -127,14 +130,14 @@ MOST: Final = 999
 """Maximum number of annotators with three labels or more: time grows with the square."""
 _MOST_OF_TWO: Final = 2**50 + 1
 _ROUNDING: Final = 1e-12
-"""Relative rounding error: a target missed by no more than this counts as reached."""
+"""Relative rounding error: a target that is missed by at most this counts as reached."""
 
 
 def majority_alike(accuracy: npt.ArrayLike, annotators: int, n_labels: int) -> Floats:
-    """Return the accuracy of the majority where all annotators are equally accurate."""
+    """Return the accuracy of the majority of ``annotators`` equally accurate annotators."""
     p = np.asarray(accuracy, dtype=np.float64)
     if n_labels == 2:
-        # The binomial tail. The last of an even number of votes can only make ties; half are won.
+        # A binomial tail. The last of an even number of votes can only make ties; half are won.
         half = (annotators + 1) // 2
         return np.asarray(betainc(half, half, p))
     win = winning_chances(annotators, n_labels)
@@ -143,7 +146,7 @@ def majority_alike(accuracy: npt.ArrayLike, annotators: int, n_labels: int) -> F
 
 
 def majority_unlike(accuracy: npt.ArrayLike, n_labels: int) -> Floats:
-    """Return the accuracy of the majority of annotators along the last axis."""
+    """Return the accuracy of the majority (...), given annotators' accuracies (..., annotator)."""
     p = np.asarray(accuracy, dtype=np.float64)
     rows = np.ascontiguousarray(p.reshape(-1, p.shape[-1]))
     of_majority = _right_votes(rows) @ winning_chances(p.shape[-1], n_labels)
@@ -153,9 +156,10 @@ def majority_unlike(accuracy: npt.ArrayLike, n_labels: int) -> Floats:
 def annotators_for_target(accuracy: npt.ArrayLike, target: float, n_labels: int) -> Floats:
     """Return the least number of equally accurate annotators whose majority reaches a target.
 
-    Infinity where no number up to the maximum does: 2^50 with two labels, `MOST` with more. If
-    annotators are better than chance, more votes never lower the accuracy, because the winner is
-    the most probable label given the votes. The number can therefore be bracketed.
+    Infinity where no number up to the maximum reaches it; the maximum is about 2^50 with two
+    labels, and `MOST` with more. If annotators are better than chance, more votes never lower the
+    accuracy of the majority, because the winner is the most probable label given the votes. The
+    number can therefore be found by bisection.
     """
     p = np.asarray(accuracy, dtype=np.float64)
     flat, goal = p.ravel(), target * (1 - _ROUNDING)
@@ -166,9 +170,10 @@ def annotators_for_target(accuracy: npt.ArrayLike, target: float, n_labels: int)
 
 
 def in_all(n: Floats, correlation: Floats) -> Floats:
-    """Return how many annotators with correlated errors are worth ``n`` independent ones.
+    """Return how many annotators with correlated errors are worth ``n`` independent annotators.
 
-    N annotators whose errors correlate by r are worth N / (1 + (N - 1) r), always below 1 / r.
+    N annotators whose errors have the correlation r are worth N / (1 + (N - 1) r), a number below
+    1 / r. The result is infinity where no N suffices.
     """
     left = 1.0 - n * correlation
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -177,7 +182,7 @@ def in_all(n: Floats, correlation: Floats) -> Floats:
 
 
 def _bracketed(p: Floats, goal: float, n_labels: int) -> Floats:
-    """Double the number until the target is reached, then bisect."""
+    """Return the least number of annotators: double it until the target is reached, then bisect."""
     step, most = (2, _MOST_OF_TWO) if n_labels == 2 else (1, MOST)  # two labels: odd numbers only
     last = (most - 1) // step
     low, high = np.zeros(len(p), dtype=np.int64), np.ones(len(p), dtype=np.int64)
@@ -220,7 +225,7 @@ def _binomial(x: int, n: int, p: float, log_factorial: Floats) -> float:
 
 @kernel
 def _binomial_mean(p: Floats, value: Floats, log_factorial: Floats) -> Floats:
-    """Return the mean of a function of the number of successes."""
+    """Return the mean of ``value`` (number of successes) at each probability of success ``p``."""
     n = len(value) - 1
     out = np.zeros(len(p))
     for row in range(len(p)):
@@ -233,7 +238,10 @@ def _binomial_mean(p: Floats, value: Floats, log_factorial: Floats) -> Floats:
 
 @kernel
 def _right_votes(accuracy: Floats) -> Floats:
-    """Return the probability of each number of right votes (row), by adding one vote at a time."""
+    """Return the probability of each number of right votes (row, number of right votes).
+
+    Votes are added one at a time.
+    """
     rows, n = accuracy.shape
     out = np.zeros((rows, n + 1))
     for row in range(rows):
@@ -253,10 +261,11 @@ def _right_votes(accuracy: Floats) -> Floats:
 def leaned(
     score: Floats, low: float, mean: float, high: float, insight: Floats, key: int, out: Floats
 ) -> None:
-    """Set as few scores of an item as possible to its highest or lowest score.
+    """Set as few of an item's scores as possible, at random, to its highest or lowest score.
 
-    The position of the mean between the two is taken as the probability that the answer is right.
-    Its log odds are raised by ``insight``. If all draws have the same score, nothing changes.
+    The place of the mean, between 0 for the lowest and 1 for the highest score, is taken as the
+    probability that the answer is right. ``insight`` (d) is added to the log odds of this
+    probability. If all draws have the same score, nothing changes.
 
     ``low``, ``mean`` and ``high`` are the item's lowest, mean and highest score over all chains.
 

@@ -16,7 +16,7 @@ _LARGEST_LOG = 690.0
 
 
 class Moments(NamedTuple):
-    """Sufficient statistics of the scores of one item."""
+    """Sufficient statistics of the scores of each item (item)."""
 
     n: Floats
     mean: Floats
@@ -34,10 +34,10 @@ class NormalGamma(NamedTuple):
 
 
 def moments(value: Floats, item: Ints, n_items: int) -> Moments:
-    """Reduce scores to per-item moments.
+    """Return the moments of each item's scores.
 
-    Two passes, after one of the item's own scores is subtracted, avoid cancellation with large
-    offsets; equal scores have squared deviations of exactly 0.
+    One of the item's scores is subtracted first, and there are two passes. This avoids cancellation
+    if all scores are large; equal scores have squared deviations of exactly 0.
     """
     n = np.bincount(item, minlength=n_items).astype(np.float64)
     origin = np.zeros(n_items)
@@ -63,9 +63,9 @@ def update(prior: NormalGamma, data: Moments) -> NormalGamma:
 def draw(posterior: NormalGamma, keys: Keys, out_mean: Floats, out_variance: Floats) -> None:
     """Draw means and variances into arrays (draw, item), all finite.
 
-    There is one posterior for each item (item), or for each draw and item (draw, item). Draws of
-    an item depend only on the start of its stream, ``keys`` (item); a shorter run gives the first
-    draws of a longer run.
+    There is one posterior for each item (item), or for each draw and item (draw, item). The random
+    numbers of an item depend only on the start of its stream, ``keys`` (item); a shorter run gives
+    the first draws of a longer run.
     """
     m, k, a, b = (np.atleast_2d(parameter) for parameter in posterior)
     _fill(m, k, a, b, keys.copy(), out_mean, out_variance)
@@ -80,8 +80,8 @@ def _fill(
         for item in range(mean.shape[1]):
             state = states[item : item + 1]
             log = math.log(b[row, item]) - log_gamma_variate(state, max(a[row, item], LEAST))
-            # With a small shape and no score, a variance too large for a float is likely: keep it
-            # finite.
+            # If the shape is small and the item has no score, the variance is often too large for a
+            # float: it is limited.
             variance[draw, item] = math.exp(min(max(log, -_LARGEST_LOG), _LARGEST_LOG))
             spread = math.sqrt(variance[draw, item] / k[row, item])
             mean[draw, item] = m[row, item] + spread * normal(state)
@@ -97,7 +97,7 @@ def log_density(posterior: NormalGamma, mean: Floats, variance: Floats) -> Float
 
 
 def log_marginal(prior: NormalGamma, data: Moments) -> Floats:
-    """Return each item's log marginal likelihood, the parameters integrated out."""
+    """Return each item's log marginal likelihood, with mean and variance integrated out."""
     after = update(prior, data)
     return np.asarray(
         gammaln(after.a) - gammaln(prior.a) + prior.a * np.log(prior.b) - after.a * np.log(after.b)

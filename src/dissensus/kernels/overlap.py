@@ -1,8 +1,8 @@
 """Agreement of two rankings: overlap of their first labels, and rank correlation.
 
-A predicted list is compared with the true order. Results are expectations over tied labels in
-random order. A list is given by the codes of its labels and, for each, the start and end of its
-block of tied labels (0-based, end exclusive): a label in block [s, e) is among the first d with
+A predicted list is compared with the true order. Results are expectations over random orders of
+tied labels. A list is given by the codes of its labels and, for each label, the start and end of
+its block of tied labels (0-based, end exclusive). A label in block [s, e) is among the first d with
 probability 0 if d <= s, 1 if d >= e, and (d - s)/(e - s) in between. Padding has an empty block
 (end 0). A label outside the label space has a negative code; it takes a place in the list, and is
 never right.
@@ -65,11 +65,11 @@ def holds_first(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, o
     "void(int64[:], int64[:], int64[:], int64[:], int64, float64[:])", "(k),(p),(p),(p),()->()"
 )
 def same_set(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out: Floats) -> None:
-    """Return the probability that the first ``depth`` predicted labels are the first true ones.
+    """Return the probability that the first ``depth`` predicted labels are the first true labels.
 
-    All labels above the block that straddles ``depth`` must be true ones. Of the b labels of the
-    straddling block, r are among the first ``depth``; at most one of the binomial(b, r) choices of
-    them is right.
+    The order of labels does not matter. All labels above the block that straddles ``depth`` must be
+    among the first true labels. Of the b labels of the straddling block, r are among the first
+    ``depth``; at most one of the binomial(b, r) choices of r labels is right.
     """
     out[0] = 0.0
     sure, tied, block, room = 0, 0, 0, 0
@@ -99,9 +99,10 @@ def same_set(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out:
 
 @kernel
 def distinct_tops(top: Codes, listed: Codes, seen: Codes, example: Codes, out: Codes) -> int:
-    """Give numbers to the distinct sequences of leading labels (draw, item, place); count them.
+    """Give numbers to the distinct sequences of leading labels; return how many there are.
 
-    Labels that no list names have the same effect on every score of lists, and share the digit 0.
+    ``top`` (draw, item, place): leading labels. Labels that no list names have the same effect on
+    every score of lists, and count as one label.
 
     ``listed`` (item, n): labels that some list names; negative codes are padding.
     ``seen`` (item, (n + 1) ** place): filled with -1; written.
@@ -129,9 +130,9 @@ def distinct_tops(top: Codes, listed: Codes, seen: Codes, example: Codes, out: C
 
 @inner
 def _table(code: Codes) -> Codes:
-    """Return the place of each label in a long list, by code; -1 if it is not in the list.
+    """Return the place of each label in a long list (code); -1 if the label is not in the list.
 
-    Empty for a short list, which is searched faster than a table is made.
+    The result is empty for a short list: searching the list is faster than making a table.
     """
     size = 0
     if len(code) > _FEW:
@@ -148,7 +149,7 @@ def _table(code: Codes) -> Codes:
 
 @inner
 def _find(label: int, code: Codes, table: Codes) -> int:
-    """Return the place of a label in a list, -1 if it is not in the list."""
+    """Return the place of a label in a list, -1 if the label is not in the list."""
     if len(code) > _FEW:
         return int(table[label]) if 0 <= label < len(table) else -1
     for p in range(len(code)):
@@ -164,11 +165,12 @@ def _find(label: int, code: Codes, table: Codes) -> int:
 def weighted_overlap(
     top: Codes, code: Codes, start: Codes, end: Codes, tail: Floats, out: Floats
 ) -> None:
-    """Return the expected overlap of the first d labels, as a weighted sum over depths d.
+    """Return the expected overlap of two lists' first d labels, as a weighted sum over depths d.
 
     Every overlap-based metric (overlap at k, average overlap, rank-biased overlap) is such a
     sum; they differ in the weights only. ``tail[d]`` is the sum of the weights of depth d + 1 and
-    all larger ones: a label in both lists counts at all depths at which both heads contain it.
+    of all larger depths: a label counts at all depths at which the first d labels of both lists
+    contain it.
     """
     total = 0.0
     table = _table(code)
@@ -186,7 +188,7 @@ def weighted_overlap(
 
 
 def depth_membership(blocks: Sequence[Sequence[int]], n_labels: int, depth: int) -> Floats:
-    r"""Return the probability that each label is among the first d, for d = 1, ..., depth.
+    r"""Return the probability that each label is among the first d (d from 1 to depth, label).
 
     This is :math:`T P_B` of Stutz et al. (2023, B.5): the running sum over positions of the
     expected permutation matrix. Unlisted labels form the last block.
@@ -278,7 +280,7 @@ def _tau_b(theta: Floats, place: Floats) -> float:
 
 @inner
 def _footrule(theta: Floats, place: Floats) -> float:
-    """Return the summed distance of mid-ranks, as a share of its largest value floor(n^2/2)."""
+    """Return the summed distance of mid-ranks, divided by its largest value floor(n^2/2)."""
     n = len(theta)
     falling, walked = _by_theta(theta, place)
     total, i = 0.0, 0

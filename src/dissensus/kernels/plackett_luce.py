@@ -3,15 +3,16 @@ r"""The exact log-likelihood of a partial ranking under Plackett-Luce, and its g
 .. math:: p(b \mid \lambda) = \prod_{l < L} P(b_l \text{ before all later blocks})
 
 The last block, :math:`b_L`, holds the labels that are not listed; if all are listed, it is the last
-listed block. It adds nothing to the likelihood. Let the labels of a block have strengths
-:math:`\lambda_k`, all later ones together Z, and :math:`r_k = \lambda_k / Z`. The probability that
-the block comes first is
+listed block. The last block adds nothing to the likelihood. Let the labels of a block have the
+strengths :math:`\lambda_k`, let Z be the sum of the strengths of all later labels, and
+:math:`r_k = \lambda_k / Z`. The probability that the block comes first is
 
 .. math:: P = \int_0^\infty e^{-x} \prod_k \bigl(1 - e^{-r_k x}\bigr)\, dx
 
-(all arrival times of the block are below that of the rest). Small blocks are computed by the
-recursion over subsets, whose cost doubles with every label; others by the integral, whose cost is
-linear. `docs/derivations/partial-rankings.md` derives both, and the quadrature's error.
+(all arrival times of the block's labels are below the first arrival time of later labels). For
+small blocks, P is computed by a recursion over subsets, whose cost doubles with every label; for
+larger blocks, by the integral, whose cost is linear. `docs/derivations/partial-rankings.md` derives
+both, and the quadrature's error.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dissensus.kernels.special import log_plus, log_total
 from dissensus.kernels.types import Floats, Ints
 
 LARGEST_RECURSION = 7
-"""Up to this block size the recursion is faster than the integral; both are exact."""
+"""Up to this block size, the recursion is faster than the integral; both are exact to rounding."""
 
 _DROP = 37.0
 """The quadrature ends where the integrand is below e^-37 of its largest value."""
@@ -34,12 +35,12 @@ _WIDEST = 0.5
 """Largest first step in log x; even for the factor e^-x alone, a larger one is too coarse."""
 
 _SDS = 0.75
-"""The first step in standard deviations of the normal curve that fits the integrand's top."""
+"""The first step, in standard deviations of the normal curve that fits the integrand's top."""
 
 _AGREEMENT = 1e-10
-"""Largest relative difference between the sums over old and new nodes. The error of all nodes is
-about the square of the error of each half, so that 1e-7 would suffice; but two inaccurate halves
-can agree by chance."""
+"""Largest relative difference between the sums over old and new nodes. The error with all nodes is
+about the square of the error with either half of the nodes, so that 1e-7 would suffice. But two
+inaccurate sums can agree by chance."""
 
 _MOST_HALVINGS = 10
 """Maximum number of halvings, reached only with infinite or undefined strengths."""
@@ -56,9 +57,9 @@ def log_before_rest(log_ratio: Floats, share: Floats) -> float:
     r"""Return log P, and write its gradient.
 
     ``log_ratio`` (label): :math:`\log(\lambda_k / Z)` of the labels in the block.
-    ``share`` (label): written: the derivative with respect to each log ratio, and so to
-    :math:`\log \lambda_k`; that with respect to log Z is minus their sum. Not computed if its
-    length is 0.
+    ``share`` (label) is written: the derivative with respect to each log ratio, which is also the
+    derivative with respect to :math:`\log \lambda_k`. The derivative with respect to log Z is minus
+    the sum of these. If the length of ``share`` is 0, no derivatives are computed.
     """
     if len(log_ratio) == 1:
         return _of_single(log_ratio[0], share)
@@ -111,10 +112,11 @@ def by_recursion(log_ratio: Floats, share: Floats) -> float:
 
 @inner
 def _recursion_gradient(log_ratio: Floats, total: Floats, chance: Floats, share: Floats) -> None:
-    """Write the gradient: 1 minus the label's expected shares of the totals it is chosen from.
+    """Write the gradient of log P (label).
 
-    `visited` is the probability, given that the block comes first, that the labels left to
-    choose are at some point exactly these.
+    It is 1 minus the label's expected shares of the totals from which labels are chosen.
+    ``visited`` (subset) is the probability, given that the block comes first, that at some point
+    exactly this subset of the block is left to be chosen.
     """
     n = len(log_ratio)
     share[:] = 1.0
@@ -136,8 +138,8 @@ def by_integral(log_ratio: Floats, share: Floats) -> float:
     """Return log P by the trapezoidal rule in s = log x; linear in the size of the block.
 
     The integrand is entire in s and falls off exponentially on both sides, so that the rule
-    converges faster than any power of the step: halving the step about squares the error. Nodes
-    halfway between the last ones are added until their sum is nearly that of the last ones.
+    converges faster than any power of the step: halving the step about squares the error. New nodes
+    are added halfway between the old nodes, until the sums over old and new nodes are nearly equal.
     """
     mode, curvature = top_of_integrand(log_ratio)
     step = min(_WIDEST, _SDS / math.sqrt(curvature))
@@ -159,7 +161,7 @@ def by_integral(log_ratio: Floats, share: Floats) -> float:
 
 @inner
 def top_of_integrand(log_ratio: Floats) -> tuple[float, float]:
-    r"""Return the approximate mode of the integrand over s, and minus its log's curvature there.
+    r"""Return the approximate mode of the integrand over s, and minus the curvature of its log.
 
     At the mode :math:`x = 1 + \sum_k \phi(r_k x)` with :math:`\phi(y) = y / (e^y - 1)`. The right
     hand side is convex and falling, so that Newton's method from x = 1 converges from one side.
@@ -190,7 +192,7 @@ def phi(y: float) -> float:
 
 @inner
 def log_integrand(s: float, log_ratio: Floats) -> float:
-    """Return the logarithm of the integrand over s, finite however small it is."""
+    """Return the logarithm of the integrand over s, finite even if the integrand underflows."""
     logs, product = s - math.exp(s), 1.0
     for log_r in log_ratio:
         log_y = s + log_r
@@ -206,7 +208,7 @@ def log_integrand(s: float, log_ratio: Floats) -> float:
 
 @inner
 def _sum(start: float, step: float, highest: float, log_ratio: Floats, share: Floats) -> float:
-    """Sum the integrand over evenly spaced nodes, and add up each label's share of the sum."""
+    """Sum the integrand over evenly spaced nodes; add each label's terms to ``share`` (label)."""
     summed = 0.0
     for side in range(2):
         s, move = (start, step) if side == 0 else (start - step, -step)
@@ -279,8 +281,8 @@ def _walk(log_strength: Floats, codes: Ints, ends: Ints, gradient: Floats) -> fl
 def _later(log_strength: Floats, codes: Ints, ends: Ints) -> tuple[Floats, Ints]:
     """Return the log total strength after each block, and the labels that are not listed.
 
-    Strengths are added from the last block to the first. Subtraction from a total would lose small
-    strengths beside large ones.
+    Strengths are added from the last block to the first. If they were subtracted from a total, the
+    digits of small strengths would be lost.
     """
     unlisted = np.ones(len(log_strength), dtype=np.bool_)
     unlisted[codes] = False
@@ -333,7 +335,7 @@ def of_ranks(log_strength: Floats, rank: Ints) -> tuple[float, Floats]:
     return value, gradient
 
 
-# A faster `log_before_rest` without gradient, for kernels that need it millions of times.
+# A faster `log_before_rest` without gradient, for kernels that call it millions of times.
 
 
 MOST = 6

@@ -4,8 +4,8 @@ Some kernels need the same random numbers each time they read a draw. NumPy's ge
 is not suitable: seeding it resets the state shared by all compiled code, and is slow. SplitMix64
 (Steele, Lea & Flood 2014) needs one word of state, and passes the usual batteries of tests.
 
-The key of a stream is computed from the name of its item, not from its place. The stream does not
-depend on other items, their order, the chunks, or the machine.
+The key of a stream is computed from the name of its item, not from the item's place. The stream
+does not depend on other items, their order, the chunks, or the machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def generator(random_seed: Any, purpose: str) -> np.random.Generator:
     """Return the generator for one purpose under a seed.
 
     An integer seed starts a different stream for each purpose: a posterior and the weights of a
-    bootstrap under the same seed must be independent. A Generator is used as it is.
+    bootstrap under the same seed must be independent. A Generator is returned unchanged.
     """
     if isinstance(random_seed, np.random.Generator):
         return random_seed
@@ -70,7 +70,7 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 
 def mixed(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Scramble words by SplitMix64's finaliser, so that similar words give unrelated results."""
-    with np.errstate(over="ignore"):  # wraps around, as it should
+    with np.errstate(over="ignore"):  # products are meant to wrap around
         z = (z ^ (z >> np.uint64(30))) * _FIRST
         z = (z ^ (z >> np.uint64(27))) * _SECOND
     return np.asarray(z ^ (z >> np.uint64(31)))
@@ -78,7 +78,7 @@ def mixed(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 @kernel
 def started(key: int) -> State:
-    """Start a stream."""
+    """Return the state of the stream that starts from ``key``."""
     state = np.empty(1, dtype=np.uint64)
     state[0] = key
     return state
@@ -102,9 +102,10 @@ def uniform(state: State) -> float:
 
 
 def row_keys(*names: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]:
-    """Give every row (draw, item) its own key, from hashes of the names of its chain, draw, item.
+    """Return a key for every row, from hashes of the names of its chain, draw and item.
 
-    The hashes are broadcast against each other. A selection of draws or items keeps its keys.
+    The hashes are broadcast against each other. The keys of a row stay the same in a selection of
+    draws or items.
     """
     key = mixed(np.asarray(seed % 2**64, dtype=np.uint64))
     with np.errstate(over="ignore"):
@@ -114,7 +115,7 @@ def row_keys(*names: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64
 
 
 def item_keys(items: Array, chains: int, *, seed: int) -> Keys:
-    """Give every item in every chain its own key: (chain, item).
+    """Return a key for every item in every chain (chain, item).
 
     >>> keys = item_keys(np.array(["x", "y"]), 3, seed=1)
     >>> keys.shape, bool((item_keys(np.array(["y"]), 3, seed=1) == keys[:, 1:]).all())

@@ -13,10 +13,11 @@ from dissensus.kernels.types import Codes, Flags, Floats, Keys
 
 
 def inverse_rank_weights(rank: Codes, ranking: Codes, *, split_ties: bool) -> Floats:
-    r"""Weigh each ranked label by :math:`1/(l\,|b_l|)`, or :math:`1/l` if ties do not split.
+    r"""Return the weight of each ranked label (row): :math:`1/(l\,|b_l|)` or :math:`1/l`.
 
-    ``rank`` (row) is the block l of the label, from 1. ``split_ties`` divides a block's weight by
-    its size (Eq. 14 of Stutz et al. 2023); their published code does not.
+    ``rank`` (row) is the number l of the label's block, from 1. With ``split_ties``, the weight of
+    a block is divided by its size (Eq. 14 of Stutz et al. 2023); their published code does not
+    divide it.
     """
     weight = 1.0 / rank
     if split_ties:
@@ -29,18 +30,18 @@ def inverse_rank_weights(rank: Codes, ranking: Codes, *, split_ties: bool) -> Fl
 class Rankings(NamedTuple):
     """Rankings, item by item.
 
-    An item has *cells*: the labels that were named for it, and perhaps unnamed labels,
-    each with its own strength.
+    An item has *cells*, each with a strength: the labels that were named for the item, and perhaps
+    unnamed labels.
     """
 
     item_start: Codes
     """(item + 1): where each item's rankings start."""
     ranking_start: Codes
-    """(ranking + 1): where each ranking's rows start; rows in order of rank."""
+    """(ranking + 1): where each ranking's rows start; its rows are in the order of ranks."""
     place: Codes
     """(row): place of the listed cell among the cells of the item."""
     rank: Codes
-    """(row): the number of its block, from 1."""
+    """(row): the number of the row's block, from 1."""
     cell_start: Codes
     """(item + 1): where each item's cells start among the cells of all items."""
     closed: Flags
@@ -73,7 +74,7 @@ class Rankings(NamedTuple):
         )
 
     def first_blocks(self) -> Rankings:
-        """Keep the first block of each ranking, and all blocks of closed rankings.
+        """Keep only the first block of each ranking that is not closed, and all closed rankings.
 
         A closed ranking with only its first block would have probability 1.
 
@@ -108,7 +109,7 @@ def _agreement(
     item_start: Codes, ranking_start: Codes, rank: Codes, mark: Keys,
     codes: Codes, low: int, out: Floats,
 ) -> None:  # fmt: skip
-    """Compare sets by summed hashes of their members; equal sums are adjacent after sorting."""
+    """Write the agreement (draw); sets with equal sums of members' hashes count as equal."""
     for draw in range(len(codes)):
         same = pairs = 0
         for item in range(len(item_start) - 1):

@@ -1,21 +1,22 @@
 r"""Effects of readers and cases on scores, of which only the order is used.
 
 A score of reading j (a reader with a modality, or a system) for case i with true label d, 0 or 1,
-is an unknown increasing function, different for each reading, of
+is an unknown increasing function, different for each reading, of the latent number
 
 .. math:: y_{ij} = d\,a_j + \tau_d (u_i + v_{i m(j)} + w_{i r(j)} + e_{ij}), \qquad
     e_{ij} \sim N(0, 1), \quad \tau_0 = 1
 
-Effects of cases are normal. Equal scores of a reading form a grade. The likelihood is the
-probability that all latent numbers of a grade are below all those of the next grade. The sampler
-has one more parameter for each grade except the highest: its largest latent number. Given effects,
-these parameters are drawn with the other latent numbers integrated out.
+with the separation :math:`a_j` of the reading, and normal effects of a case: u alone, v with the
+modality m(j), and w with the reader r(j). Equal scores of a reading form a grade. The likelihood is
+the probability that all latent numbers of a grade are below all those of the next grade. The
+sampler has one more parameter for each grade except the highest: the largest latent number of the
+grade. Given effects, these parameters are drawn with all other latent numbers integrated out.
 
 Separations are normal around :math:`T` times the probit of an average area, where :math:`T^2` is
 the sum of the latent variances of a positive and a negative case. All Gaussian parts are drawn
 jointly: separations with the effects of cases integrated out, then the effects. Moves that do not
-change the likelihood follow: a shift of all cases, and a stretch of everything except the standard
-deviation of residuals (Liu & Sabatti 2000).
+change the likelihood follow: a shift of all cases, and a stretch of all parameters except the
+standard deviation of residuals (Liu & Sabatti 2000).
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ from dissensus.kernels.types import Flags, Floats, Ints
 from dissensus.kernels.variates import normal, normal_between
 
 AREA: Final = (1.0, 1.0)
-"""Mean and standard deviation of the prior of the probit of an average area: areas from .5 to .98
-are within one standard deviation."""
+"""Mean and standard deviation of the prior of an average area's probit: areas from .5 to .98 are
+within one standard deviation of the mean."""
 READER_SCALE: Final = 0.2
 """Scale of half-normal priors of standard deviations of probits of areas: between readers, and
 between modalities within a reader."""
@@ -44,7 +45,8 @@ EFFECT_SCALE: Final = 1.0
 RATIO_SCALE: Final = 0.5
 """Prior standard deviation of the logarithm of the ratio of positive to negative cases' spread."""
 _JITTER: Final = 1e-9
-"""Added to the variance of a separation: equal readers have a singular covariance."""
+"""Added to the prior variance of each separation: the covariance is singular if readers do not
+differ."""
 
 
 class Scores(NamedTuple):
@@ -53,9 +55,9 @@ class Scores(NamedTuple):
     reading: Ints  # (score,)
     case: Ints  # (score,)
     positive: Ints  # (score,): 0 or 1
-    start: Ints  # (reading, grade + 1): where grades begin; the last entry is repeated
+    start: Ints  # (reading, grade + 1): where grades begin; then, repeated, where the last ends
     n_grades: Ints  # (reading,)
-    of_case: Ints  # (score,): the places of scores, case by case
+    of_case: Ints  # (score,): indices of scores, sorted by case
     case_start: Ints  # (case + 1,): where a case begins in `of_case`
     group: Ints  # (case,): cases with the same readings are a group
 
@@ -71,7 +73,7 @@ class Readings(NamedTuple):
 class Values(NamedTuple):
     """Current values of all parameters and latent numbers."""
 
-    cut: Floats  # (reading, grade): the largest latent number of each grade but the highest
+    cut: Floats  # (reading, grade): the largest latent number of each grade except the highest
     separation: Floats  # (reading,)
     area: Floats  # (modality,): probit of the area of an average reader
     between: Floats  # (2,): standard deviations of readers, and of modalities within a reader
@@ -172,10 +174,10 @@ def move_separations(
     latent: Floats, reading: Ints, positive: Ints, of_case: Ints, case_start: Ints, group: Ints,
     modality: Ints, reader: Ints, is_system: Flags, n_areas: int, parts: int,
 ) -> None:  # fmt: skip
-    """Draw separations with the effects of cases integrated out, then those effects.
+    """Draw separations with the effects of cases integrated out, then these effects.
 
-    The standard deviations between readers are drawn first, given separations. ``parts`` is their
-    number, 2 or 1; a single one has the prior of both combined.
+    The standard deviations between readers are drawn first, given separations. ``parts`` is the
+    number of these standard deviations, 2 or 1. A single one has the prior of both combined.
     """
     n_readings, n_cases = len(separation), len(group)
     root = np.empty((n_readings, n_readings))
@@ -214,7 +216,8 @@ def move_separations(
     backwards(precision, n_readings, right)
     for j in range(n_readings):
         separation[j] = right[j]
-    # Effects of cases: a draw from the prior, corrected by the latent numbers' differences from it.
+    # Effects of cases: a draw from the prior, corrected by the differences of the latent numbers
+    # from this draw.
     wide = np.empty(factor.shape[1])
     for c in range(n_cases):
         first = case_start[c]
@@ -237,7 +240,7 @@ def move_separations(
 
 @inner
 def _column(kind: int, j: int, modality: Ints, reader: Ints, n_areas: int) -> int:
-    """Return the column of the effect of this kind that a case has in a reading."""
+    """Return the column, in ``effect``, of a case's effect of this kind in reading j."""
     if kind == 0:
         return 0
     return 1 + modality[j] if kind == 1 else 1 + n_areas + reader[j]
@@ -256,9 +259,10 @@ def _of_groups(
     sd: Floats, reading: Ints, of_case: Ints, case_start: Ints, group: Ints, modality: Ints,
     reader: Ints,
 ) -> tuple[Floats, Floats]:  # fmt: skip
-    """Return Cholesky factors of the covariance in each group of cases, and inverses.
+    """Return Cholesky factors and inverses of the covariance of each group of cases.
 
-    The covariance is of latent numbers divided by their ratio, given separations.
+    Both are (group, score of a case, score of a case). The covariance is of latent numbers divided
+    by their ratio, given separations.
     """
     widest, n_groups = 0, 0
     for c in range(len(group)):
@@ -324,8 +328,8 @@ def move_spreads(
 ) -> None:  # fmt: skip
     """Draw standard deviations of effects of cases: given effects, then given standardised effects.
 
-    The second draw is a regression of latent numbers on effects (Yu & Meng 2011). ``is_seen``
-    (case, effect) is whether any score depends on the effect.
+    The second draw is from a regression of latent numbers on standardised effects (Yu & Meng 2011).
+    ``is_seen`` (case, effect) is whether any score depends on the effect.
     """
     both = 1.0 + ratio[1] ** 2
     for kind in range(3):
@@ -369,7 +373,7 @@ def move_spreads(
         centre[n] = d * separation[j] + ratio[d] * centre[n]
 
 
-# Moves that leave the likelihood as it is.
+# Moves that do not change the likelihood.
 
 
 @inner
@@ -378,8 +382,8 @@ def _stretch_density(
 ) -> float:
     """Return the log density of the logarithm of the factor by which all numbers are stretched.
 
-    The density of effects does not change, since their standard deviations are stretched too. The
-    density of residuals does: their standard deviation stays 1.
+    The density of effects does not change, because their standard deviations are stretched too. The
+    density of residuals changes, because their standard deviation stays 1.
     """
     f = math.exp(x)
     out, stretched, scaled = (n + sums[0]) * x - 0.5 * f * f * squares, np.empty(3), np.empty(3)
@@ -446,10 +450,7 @@ def move_together(
 def _room(
     j: int, start: Ints, n_grades: Ints, positive: Ints, latent: Floats
 ) -> tuple[float, float]:
-    """Return how far the positive cases of a reading can be shifted down and up.
-
-    Further shifts would change the order of its grades.
-    """
+    """Return the lowest and highest shift of a reading's positive cases that keep its order."""
     low, high = -math.inf, math.inf
     highest_negative = highest_positive = -math.inf  # of lower grades
     for k in range(n_grades[j]):
@@ -471,10 +472,11 @@ def move_apart(
     centre: Floats, latent: Floats, start: Ints, n_grades: Ints, positive: Ints, modality: Ints,
     reader: Ints, is_system: Flags,
 ) -> None:  # fmt: skip
-    """Shift the positive cases of each reading, with its separation, as far as its order allows.
+    """Shift the latent numbers of each reading's positive cases, and the reading's separation.
 
-    This speeds up mixing if a reader makes hardly any errors. Residuals do not change, so the shift
-    has the normal prior of the separation given the other separations.
+    The order of grades limits the shift. The move improves mixing if a reader makes hardly any
+    errors. Residuals do not change, so that the new separation has its normal prior given the other
+    separations.
     """
     n, unit = len(separation), math.sqrt(total(sd, ratio))
     prior = _prior_precision(modality, reader, is_system, between)
@@ -507,7 +509,7 @@ def draw_areas(
 ) -> None:  # fmt: skip
     """Draw probits of average areas: a draw from the prior, corrected like effects of cases.
 
-    In all other moves these probits are integrated out, so that they are drawn last.
+    These probits are drawn last, because they are integrated out in all other moves.
     """
     n, n_readers = len(separation), 0
     rest, unit = np.empty(n), math.sqrt(total(sd, ratio))

@@ -2,7 +2,7 @@
 
 The likelihood of a reading is the probability that all latent numbers of a grade are below all
 those of the next grade. The sampler also draws the largest latent number of each grade except the
-highest.
+highest grade.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from dissensus.kernels.variates import normal_between
 def _log_chance(
     start: int, stop: int, low: float, high: float, centre: Floats, positive: Ints, ratio: Floats
 ) -> float:
-    """Return the log density that the scores of a grade are above ``low``, the largest at ``high``.
+    """Return the log density that a grade's numbers are above ``low``, and the largest is ``high``.
 
-    If ``high`` is infinite, the result is the log probability that all are above ``low``.
+    If ``high`` is infinite, the result is the log probability that all numbers are above ``low``.
     """
     out, rate = 0.0, 0.0
     for n in range(start, stop):
@@ -42,11 +42,11 @@ def _cut_density(
     x: float, low: float, high: float, start: int, middle: int, stop: int, centre: Floats,
     positive: Ints, ratio: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of the largest number of a grade, given those of adjacent grades."""
+    """Return the log density of a grade's largest number, given those of both adjacent grades."""
     if not low < x < high:
         return -math.inf
     out = 0.0
-    for side in range(2):  # one call: two would be compiled twice
+    for side in range(2):  # a loop with one call, because two calls would be compiled twice
         first, last = (start, middle) if side == 0 else (middle, stop)
         below, above = (low, x) if side == 0 else (x, high)
         out += _log_chance(first, last, below, above, centre, positive, ratio)
@@ -61,7 +61,7 @@ def move_cuts(
     state: State, cut: Floats, start: Ints, n_grades: Ints, centre: Floats, positive: Ints,
     ratio: Floats,
 ) -> None:  # fmt: skip
-    """Draw the largest latent number of each grade, with the others integrated out."""
+    """Draw the largest latent number of each grade, with other latent numbers integrated out."""
     for j in range(len(n_grades)):
         last = n_grades[j] - 1
         for k in range(last):
@@ -76,7 +76,7 @@ def move_cuts(
 
 @inner
 def _ends(cut: Floats, j: int, k: int, last: int) -> tuple[float, float]:
-    """Return the bounds of the latent numbers of a grade."""
+    """Return the lower and upper bound of the latent numbers of grade k."""
     return -math.inf if k == 0 else cut[j, k - 1], math.inf if k == last else cut[j, k]
 
 
@@ -85,7 +85,7 @@ def _ratio_density(
     x: float, cut: Floats, start: Ints, n_grades: Ints, reading: Ints, positive: Ints,
     separation: Floats, unscaled: Floats, sd: Floats, sums: Floats, ratio: Floats, centre: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of the logarithm of the ratio; write the ratio and the new centres."""
+    """Return the log density of the logarithm of ``ratio``; write the ratio and the centres."""
     ratio[1] = math.exp(x)
     out = -0.5 * (x / RATIO_SCALE) ** 2 + given_total(total(sd, ratio), sums)
     for n in range(len(centre)):
@@ -107,7 +107,7 @@ def move_latent(
     state: State, cut: Floats, start: Ints, n_grades: Ints, reading: Ints, positive: Ints,
     separation: Floats, sd: Floats, ratio: Floats, centre: Floats, sums: Floats, latent: Floats,
 ) -> None:  # fmt: skip
-    """Draw the ratio, given effects of cases that it scales, then all latent numbers."""
+    """Draw the ratio given the effects of cases that it multiplies, then all latent numbers."""
     unscaled = np.empty(len(centre))
     for n in range(len(centre)):
         d = positive[n]

@@ -1,13 +1,13 @@
 r"""Agreement that is not by chance, and the probability that annotators who agree are right.
 
-Equation numbers are those of Cabitza et al. (2020), "The elephant in the machine". By Equation 6
-two annotators with accuracies a and b who agree are right with probability
+Equation numbers are those of Cabitza et al. (2020), "The elephant in the machine". By Equation 6,
+if two annotators with accuracies a and b agree, both are right with probability
 
 .. math:: P = \frac{ab}{ab + (1 - a)(1 - b) / e}
 
-where e is the number of ways to be wrong together: 1 as printed, which is right for two labels,
-n - 1 for n labels with evenly spread errors. If one annotator is always right and the other never,
-0/0 is NaN.
+where e is the number of ways to be wrong together. It is 1 in the paper, which is correct for two
+labels, and n - 1 for n labels with evenly spread errors. If one annotator is always right and the
+other annotator is never right, P is NaN.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Pairs(NamedTuple):
     """(pair): row, in the order of `grouped`."""
     right: Ints
     amount: Floats
-    """(pair): its weight among all pairs of annotators of the item."""
+    """(pair): the pair's weight among all pairs of annotators of the item."""
 
 
 @inner
@@ -84,15 +84,15 @@ def _right(accuracy: float, other_accuracy: float, errors: float) -> float:
     neither = (1.0 - accuracy) * (1.0 - other_accuracy) / errors
     if both + neither > 0.0:
         return both / (both + neither)
-    return np.nan  # one is always right and the other never, or there is no way to be wrong
+    return np.nan  # one is always right and the other is never right, or ``errors`` is NaN
 
 
 @kernel
 def both_right(accuracy: Floats, other_accuracy: Floats, errors: float) -> Floats:
-    """Return the probability that two annotators who agree are right, from their accuracies (n).
+    """Return the probability that two annotators who agree are right, given both accuracies (n).
 
-    ``errors`` is the number of ways to be wrong together: 1, or the number of labels minus 1. The
-    result is NaN if it is 0.
+    ``errors`` is the number of ways to be wrong together: 1, or the number of labels minus 1. It is
+    NaN if annotators cannot be wrong, and the result is then NaN.
     """
     out = np.empty(len(accuracy))
     for n in range(len(out)):
@@ -105,11 +105,11 @@ def right_by_item(
     start: Ints, left: Ints, right: Ints, amount: Floats, accuracy: Floats, cell: Ints,
     errors: float,
 ) -> Floats:  # fmt: skip
-    """Add up the amounts of `Pairs` times the probability that they are right: (draw, item).
+    """Sum the amounts of `Pairs` times the probability that the pair is right (draw, item).
 
     ``amount``: corrected for chance.
-    ``accuracy`` (draw, cell): of annotators, or of annotators on items; ``cell`` (row) is the cell
-    of each row.
+    ``accuracy`` (draw, cell): one cell for each annotator, or for each annotator and item.
+    ``cell`` (row): the cell of each row.
     """
     out = np.zeros((len(accuracy), len(start) - 1))
     for draw in range(len(accuracy)):
@@ -128,11 +128,11 @@ def right_by_annotators(
     totals: Floats, left: Ints, right: Ints, accuracy: Floats, weight_set: Ints, draw: Ints,
     errors: float,
 ) -> Floats:  # fmt: skip
-    """Do as `right_by_item`, from totals over items of each pair of annotators (n).
+    """Do as `right_by_item`, from totals over items for each pair of annotators (n).
 
-    ``totals`` (set of weights, pair), ``left`` and ``right`` (pair): the annotators of each pair.
+    ``totals`` (set of weights, pair); ``left`` and ``right`` (pair): the annotators of each pair.
     ``accuracy`` (draw, annotator).
-    ``weight_set``, ``draw`` (n): the sets of weights, and the draw of accuracies of each.
+    ``weight_set``, ``draw`` (n): the set of weights and the draw of accuracies of each result.
     """
     out = np.zeros(len(weight_set))
     for n in range(len(weight_set)):
@@ -178,11 +178,11 @@ def right_under_weights(
     accuracy: Floats, cell: Ints, weight_set: Ints, draw: Ints, errors: float, *,
     column: Ints | None = None, n_columns: int = 1,
 ) -> Floats:  # fmt: skip
-    """Do as `right_by_item` for pairs that did not guess; chances depend on the weights (n).
+    """Do as `right_by_item`, if the probabilities of guesses depend on the weights of items (n).
 
-    ``pairs``: with amounts not corrected for chance.
-    ``confidence``, ``row_code`` (row): in the order of `Grouped`; codes are of labels.
-    ``chance`` (set of weights, label): probabilities of guesses.
+    ``pairs``: their amounts are not corrected for chance.
+    ``confidence``, ``row_code`` (row): confidences and codes of labels, in the order of `Grouped`.
+    ``chance`` (set of weights, label): probability that a guess is the label.
     ``weights`` (set of weights, item).
     ``column`` (pair): number of the pair of annotators; the result is then (n, column).
 

@@ -1,11 +1,11 @@
 """Shares of the labels of an item that no annotator named, and the leading labels of a draw.
 
 The unnamed labels are exchangeable: their shares are a symmetric Dirichlet(a, ..., a) draw,
-independent of everything else. A size-biased pick gives the shares one by one, the large ones
-early: with U labels, the i-th takes the fraction Beta(1 + a, a (U - i)) of the rest, and goes to a
-label drawn uniformly from the remaining ones. The draw can stop as soon as the rest is negligible.
-The stream of random numbers starts from the row's own key, so that all functions see the same
-shares.
+independent of everything else. Size-biased sampling gives the shares one by one, large shares
+early: with U labels, share i is the fraction Beta(1 + a, a (U - i)) of the rest, and is given to a
+label drawn uniformly from the labels that have no share yet. The draw can stop as soon as the rest
+is negligible. The stream of random numbers starts from the row's key, so that all functions draw
+the same shares.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from dissensus.kernels.types import Codes, Floats, Ints
 from dissensus.kernels.variates import log_gamma_variate
 
 SMALL = 0.25
-"""Up to this concentration most proposals of `parted` are accepted."""
+"""Below this concentration a, most proposals of `parted` are accepted."""
 ANONYMOUS = -10
-"""Labels of the remainder without a name in the label space have this code or a lower one."""
+"""Labels of the remainder that have no name in the label space have this code or a lower code."""
 
 
 @inner
 def unnamed_label(codes: Ints, place: int, n_labels: int) -> int:
     """Return entry ``place`` of `unnamed_labels` without computing the others."""
     label, candidate = -1, place
-    while candidate != label:  # skip the used labels up to this one
+    while candidate != label:  # skip labels that are in ``codes``
         label, candidate = candidate, place
         for c in range(len(codes)):
             candidate += 0 <= codes[c] <= label
@@ -40,7 +40,7 @@ def unnamed_label(codes: Ints, place: int, n_labels: int) -> int:
 
 @inner
 def unnamed_labels(codes: Ints, size: int, n_labels: int) -> Ints:
-    """List the codes of the remainder's labels; those without a name are `ANONYMOUS` or below."""
+    """List the codes of the remainder's labels; codes without a name are `ANONYMOUS` or below."""
     used = np.zeros(n_labels, dtype=np.bool_)
     for c in range(len(codes)):
         if codes[c] >= 0:
@@ -59,8 +59,9 @@ def unnamed_labels(codes: Ints, size: int, n_labels: int) -> Ints:
 def parted(state: State, a: float, left: int) -> tuple[float, float, float]:
     """Draw the fraction of the rest that a share takes, for a below `SMALL`.
 
-    Returns the fraction, 1 minus the fraction, and the logarithm of the latter. The fraction t is
-    Beta(1 + a, b): it is drawn from Beta(1, b), and accepted with probability t^a.
+    Returns the fraction, 1 minus the fraction, and the logarithm of the latter. The fraction t has
+    the distribution Beta(1 + a, b), b = a * ``left``: it is drawn from Beta(1, b), and accepted
+    with probability t^a.
     """
     while True:
         log_kept, u = math.log(uniform(state)) / (a * left), uniform(state)
@@ -86,7 +87,7 @@ def next_share(state: State, rest: float, step: int, labels: Ints, a: float) -> 
         taken, kept, _ = parted(state, a, left)
         return rest * taken, rest * kept
     odds = log_gamma_variate(state, a * left) - log_gamma_variate(state, 1.0 + a)
-    # Not as rest - share, which is 0 or rounding error if the share is nearly all.
+    # The new rest is not computed as rest - share, which would lose its digits if it is small.
     ratio = math.exp(-abs(odds))
     larger, smaller = rest / (1.0 + ratio), rest * ratio / (1.0 + ratio)
     return (smaller, larger) if odds > 0 else (larger, smaller)
@@ -94,7 +95,7 @@ def next_share(state: State, rest: float, step: int, labels: Ints, a: float) -> 
 
 @inner
 def expand(theta: Floats, codes: Ints, sizes: Ints, a: float, key: int, out: Floats) -> None:
-    """Expand a row in candidate form to a dense row over all labels."""
+    """Write a row in candidate form as a dense row (label)."""
     out[:] = 0.0
     for c in range(len(theta)):
         if sizes[c] == 1 and codes[c] >= 0:
@@ -112,7 +113,7 @@ def expand(theta: Floats, codes: Ints, sizes: Ints, a: float, key: int, out: Flo
 
 
 NOBODY = -1
-"""Fills the places if fewer labels than needed have a positive plausibility."""
+"""Code at places for which no label is left, because too few have a positive plausibility."""
 
 
 # Up to this many leading labels, inserting into a sorted list is faster than sorting all labels.
@@ -121,9 +122,9 @@ _FEW = 16
 
 @inner
 def _ahead(value: float, label: int, other_value: float, other_label: int) -> bool:
-    """Return whether a label comes before another: by plausibility, then by code.
+    """Return whether a label comes before another label: by plausibility, then by code.
 
-    A negative code has no name, and comes last among equals.
+    A label with a negative code has no name, and comes last among labels of equal plausibility.
     """
     if value != other_value:
         return value > other_value
@@ -134,7 +135,7 @@ def _ahead(value: float, label: int, other_value: float, other_label: int) -> bo
 
 @inner
 def _insert(values: Floats, labels: Codes, value: float, label: int) -> None:
-    """Insert into a list kept in order, and drop its last entry."""
+    """Insert a label into a sorted list of fixed length, whose last entry is dropped."""
     place = len(values) - 1
     while place > 0 and _ahead(value, label, values[place - 1], labels[place - 1]):
         values[place] = values[place - 1]
@@ -146,7 +147,7 @@ def _insert(values: Floats, labels: Codes, value: float, label: int) -> None:
 
 @inner
 def _sorted_top(theta: Floats, top: Codes) -> None:
-    """Fill ``top`` from a full sort."""
+    """Write the leading labels of a dense row into ``top``, by sorting all labels."""
     falling, order = falling_with_order(theta)
     top[:] = NOBODY
     for place in range(min(len(top), len(theta))):
@@ -156,10 +157,10 @@ def _sorted_top(theta: Floats, top: Codes) -> None:
 
 @rowwise("void(float64[:], int64[:], int64[:])", "(n),(k)->(k)")
 def top_dense(theta: Floats, like: Codes, top: Codes) -> None:
-    """Return the k labels of largest theta, the largest first; ties go to the earlier label.
+    """Return the k labels of largest theta, the largest first; of ties, the earlier label is first.
 
     Labels whose theta is exactly 0 are left out: `NOBODY` fills their places. Only the length of
-    ``like`` is used, as the number of labels.
+    ``like`` is used: it is k.
     """
     if len(like) > _FEW:
         _sorted_top(theta, top)
@@ -180,7 +181,7 @@ def top_dense(theta: Floats, like: Codes, top: Codes) -> None:
 
 @inner
 def _insert_even(values: Floats, top: Codes, share: float, labels: Codes) -> None:
-    """Insert the remainder's labels, which have equal shares."""
+    """Insert the remainder's labels if all have the same share."""
     for label in labels:
         if not _ahead(share, label, values[-1], top[-1]):
             return
@@ -192,7 +193,7 @@ def _insert_drawn(
     values: Floats, top: Codes, rest: float, codes: Codes, size: int, n_labels: int, a: float,
     key: int,
 ) -> None:  # fmt: skip
-    """Insert the remainder's labels; shares are drawn until the rest is negligible."""
+    """Draw shares of the remainder's labels, and insert labels until the rest is too small."""
     state, places = started(key), np.arange(size)
     for step in range(size):
         share, rest = next_share(state, rest, step, places, a)
@@ -218,7 +219,7 @@ def top_candidates(
     like: Codes,
     top: Codes,
 ) -> None:
-    """Do as `top_dense` for the candidate form; draw the remainder's shares as far as needed."""
+    """Do as `top_dense`, for a row in candidate form; only the needed shares are drawn."""
     n_held = 0
     for c in range(len(sizes)):
         n_held += sizes[c]

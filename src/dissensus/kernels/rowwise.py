@@ -23,7 +23,7 @@ _ALONE: Final[ContextVar[bool]] = ContextVar("no threads are started", default=F
 
 @contextmanager
 def in_one_thread() -> Iterator[None]:
-    """Start no threads in this context: other threads process other items already."""
+    """Start no threads in this context: other threads already run in parallel."""
     token = _ALONE.set(True)
     try:
         yield
@@ -37,11 +37,11 @@ def no_threads() -> bool:
 
 
 _LOOPS = 4
-"""Dimensions that are looped over in compiled code: chain, draw, item and system. Python loops
-over further dimensions, the first ones."""
+"""Number of dimensions that compiled code loops over: chain, draw, item and system. If arrays have
+more dimensions, Python loops over the first ones."""
 
 _MANY = 200_000
-"""Size of the largest argument from which threads are worth starting: about .2 ms of work."""
+"""Threads are started if the largest argument has this many elements: about .2 ms of work."""
 
 
 class _Argument(NamedTuple):
@@ -55,8 +55,8 @@ class _Argument(NamedTuple):
 def rowwise(signature: str, layout: str) -> Callable[[Callable[..., None]], Callable[..., Any]]:
     """Compile a function of one row, which writes its last arguments, for arrays of rows.
 
-    The result is called like a generalised ufunc: it returns the written arguments. Numba cannot
-    cache a gufunc that two processes may compile at once (decision 0005).
+    The result is called like a generalised ufunc: it returns the written arguments. It is not one,
+    because Numba cannot cache a gufunc that two processes may compile at once (decision 0005).
 
     ``signature`` has the types of one row; a number that is written is an array of length 1.
     ``layout`` is NumPy's signature of core dims.
@@ -109,7 +109,7 @@ def rowwise(signature: str, layout: str) -> Callable[[Callable[..., None]], Call
 def _in_threads(rows: Callable[..., None], arrays: list[Any]) -> None:
     """Process all rows; use one thread for each processor if there are many rows.
 
-    A thread or a Dask task starts no threads, because others already run in parallel.
+    In a thread or a Dask task no threads are started, because other threads already run.
     """
     loops = arrays[-1].shape[:_LOOPS]
     longest = int(np.argmax(loops))
@@ -130,7 +130,7 @@ def _in_threads(rows: Callable[..., None], arrays: list[Any]) -> None:
 
 
 def _arguments(signature: str, layout: str) -> tuple[_Argument, ...]:
-    """Return the arguments, read from both signatures."""
+    """Return the arguments of a kernel, read from both signatures."""
     dtypes = re.findall(r"(\w+)(?:\[[:, ]*\])?(?=,\s*\w|\))", signature[signature.index("(") :])
     taken, written = (re.findall(r"\(([^)]*)\)", side) for side in layout.split("->"))
     cores = [tuple(part for part in core.split(",") if part) for core in (*taken, *written)]
@@ -153,7 +153,7 @@ def _sizes(name: str, read: list[_Argument], cores: list[tuple[int, ...]]) -> di
 
 
 def _loops(function: Callable[..., None], arguments: tuple[_Argument, ...]) -> Any:
-    """Compile the loops over rows, with the kernel inside."""
+    """Compile loops over rows that call the kernel."""
     at = [[f"x{place}_{depth}" for place in range(len(arguments))] for depth in range(_LOOPS)]
     lines = [f"def rows({', '.join(at[0])}):"]
     for depth, names in enumerate(at):

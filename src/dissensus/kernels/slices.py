@@ -1,9 +1,9 @@
 """Random numbers from a density known up to a factor: slice sampling, and tangent envelopes.
 
-Log-concave densities are drawn by rejection. Three tangents to the log density, one near the mode
-and one on either side, lie above it and make an envelope of three exponential pieces. A draw from
-the envelope is kept with probability density / envelope. Only the share of rejections depends on
-where the tangents touch.
+Numbers with log-concave densities are drawn by rejection. Three tangents to the log density, one
+near the mode and one on either side, lie above it and make an envelope of three exponential pieces.
+A draw from the envelope is kept with probability density / envelope. Only the share of rejections
+depends on where the tangents touch.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _FLAT = 1e-12
 
 
 TOUCH, HEIGHT, SLOPE, EDGE, AREA = range(5)
-"""The rows of an array that holds three tangents, from left to right: where each touches, the
-log density there, its slope; and, written by `join`, the four ends of the three pieces in which
-each is the lowest, and the areas under their exponentials. All are in one array, since
-passing many arrays is slow in compiled code."""
+"""The rows of an array for three tangents, from left to right. The first three rows are where each
+tangent touches, the log density there, and its slope. `join` writes the other two: the four ends of
+the three pieces (in a piece, one tangent is the lowest), and the areas under the pieces'
+exponentials. There is one array, because passing many arrays is slow in compiled code."""
 
 
 @inner
 def tangents() -> Floats:
     """Allocate the array for the tangents of a density on the whole line.
 
-    The first slope must be above 0, the last slope below 0.
+    The slope of the first tangent must be above 0, that of the last tangent below 0.
     """
     lines = np.zeros((5, 4))
     lines[EDGE, 0], lines[EDGE, 3] = -np.inf, np.inf
@@ -41,10 +41,10 @@ def tangents() -> Floats:
 
 @inner
 def join(lines: Floats) -> None:
-    """Find where neighbouring lines meet, and the areas of the pieces."""
+    """Write where neighbouring tangents meet, and the areas of the pieces."""
     for i in range(2):
         gap = lines[SLOPE, i] - lines[SLOPE, i + 1]
-        lines[EDGE, i + 1] = lines[TOUCH, i + 1]  # valid if the two are the same line
+        lines[EDGE, i + 1] = lines[TOUCH, i + 1]  # stays if both tangents are the same line
         if gap > 0.0:
             intercept_gap = _at_zero(lines, i + 1) - _at_zero(lines, i)
             lines[EDGE, i + 1] = min(intercept_gap / gap, lines[TOUCH, i + 1])
@@ -63,7 +63,7 @@ def _at_zero(lines: Floats, i: int) -> float:
 
 @inner
 def draw(state: State, lines: Floats) -> tuple[float, float]:
-    """Draw from the envelope; return the number and the envelope's logarithm there."""
+    """Draw a number from the envelope; return it, and the envelope's logarithm there."""
     pick, i = uniform(state) * (lines[AREA, 0] + lines[AREA, 1] + lines[AREA, 2]), 0
     while i < 2 and pick > lines[AREA, i]:
         pick -= lines[AREA, i]
@@ -82,7 +82,7 @@ def draw_from(state: State, lines: Floats, i: int) -> tuple[float, float]:
 
 @inner
 def _near_end(i: int) -> tuple[int, float]:
-    """Return a finite end of a piece, and the direction from it into the piece."""
+    """Return the index of a finite end of piece i, and the direction from it into the piece."""
     return (1, -1.0) if i == 0 else (i, 1.0)
 
 
@@ -108,22 +108,22 @@ def _inverse(u: float, slope: float, width: float) -> float:
 
 
 _STEPS = 60
-"""Maximum number of steps out (Neal 2003, Fig. 3): bounds the loop for flat densities."""
+"""Maximum number of stepping-out steps (Neal 2003, Fig. 3); bounds the loop for flat densities."""
 
 _LEVEL, _LOW, _HIGH, _SHRINK = range(4)
-"""Kinds of requests of the density: level of the slice, either end, or a point within."""
+"""Reasons for evaluating the density: the slice's level, its lower or upper end, or a proposal."""
 
 
 def slicer(log_density: Callable[..., float]) -> Any:
-    r"""Compile a slice sampler.
+    r"""Compile a slice sampler: a function (state, x, width, \*args) that returns a new x.
 
-    ``log_density`` (x, \*args) may lack a constant, and is minus infinity beyond the support. Its
-    last call is at the point that the sampler (state, x, width, \*args) returns.
+    ``log_density`` (x, \*args) is known up to a constant, and is minus infinity beyond the support.
+    The sampler's last call of it is at the point that the sampler returns.
     """
 
-    # Cached as part of its callers. One cache file for all slicers would contain types of every
-    # caller, and would be invalid after a change of one. The density is called in one place only:
-    # otherwise it would be compiled four times.
+    # The sampler is cached as part of its callers. One cache file for all samplers would contain
+    # the types of every caller, and would be invalid after a change of one caller. The density is
+    # called in one place only: otherwise it would be compiled four times.
     def draw(state: State, x: float, width: float, *args: Any) -> float:
         at, doing, level, low, high, below, above = x, _LEVEL, 0.0, 0.0, 0.0, 0, 0
         while True:

@@ -1,7 +1,7 @@
-"""Sorting inside kernels: stable, by merging runs.
+"""Stable sorting inside kernels, by merging runs.
 
-`numpy.sort` and `numpy.argsort` take two to three seconds to compile into a kernel that calls them;
-the functions here take a fifth of a second, and run as fast.
+`numpy.sort` and `numpy.argsort` take two to three seconds to compile in a kernel that calls them.
+The functions of this module take a fifth of a second, and run as fast.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def sort_with(key: Numbers, order: Ints, first: int, last: int) -> None:
 
 @inner
 def sorted_with_order(values: Numbers) -> tuple[Numbers, Ints]:
-    """Return numbers in order, and the original place of each."""
+    """Return numbers in ascending order, and the original place of each."""
     key, order = values.copy(), np.arange(len(values))
     sort_with(key, order, 0, len(values))
     return key, order
@@ -65,7 +65,7 @@ def sorted_with_order(values: Numbers) -> tuple[Numbers, Ints]:
 
 @inner
 def falling_with_order(values: Floats) -> tuple[Floats, Ints]:
-    """Return numbers negated, the largest first, and the original place of each.
+    """Return minus each number, the largest number first, and the original place of each.
 
     >>> falling_with_order(np.array([1.0, 2.0, 1.0]))
     (array([-2., -1., -1.]), array([1, 0, 2]))

@@ -4,30 +4,31 @@ Correlated normal numbers (`excess`):
 
 .. math:: \Phi_2(h, k; \rho) - \Phi(h)\,\Phi(k) = \int_0^\rho \varphi_2(h, k; r)\,dr
 
-(Plackett 1954). The integrand is positive, so that nothing cancels, even in the tails. It is
-integrated in two parts: up to ``_TURN`` with :math:`r = \sin\theta`, which removes the singularity
-at 1; beyond, with :math:`x = \sqrt{1 - r^2}`, where
+(Plackett 1954). The integrand is positive, so that no terms cancel, even in the tails. It is
+integrated in two parts. Up to ``_TURN``, with :math:`r = \sin\theta`, which removes the singularity
+at 1. Beyond ``_TURN``, with :math:`x = \sqrt{1 - r^2}`, where
 
 .. math:: 2\pi\,\varphi_2(h, k; r)\,|dr| =
     e^{-(h - k)^2 / (2 x^2)}\; \frac{e^{-h k / (1 + r)}}{r}\,dx.
 
-The first factor rises where x is about :math:`|h - k|`, however small this is. It is integrated in
-panels whose ends have a fixed ratio. The second factor is smooth.
+The first factor rises where x is about :math:`|h - k|`, which may be very small. Therefore the
+integral is over panels whose ends have a fixed ratio. The second factor is smooth.
 
-The logistic distribution as a mixture of normal ones: a logistic number is :math:`2 K Z`, with Z
-standard normal and K of Kolmogorov's distribution (Andrews & Mallows 1974). The density of the
-variance :math:`V = 4 K^2` falls off doubly exponentially on both sides of the scale of log V, so
-that a sum over equal steps integrates it, times any smooth function, to the last digits.
+The logistic distribution as a mixture of normal distributions: a logistic number is :math:`2 K Z`,
+with Z standard normal and K of Kolmogorov's distribution (Andrews & Mallows 1974). The density of
+the variance :math:`V = 4 K^2`, as a function of log V, falls off doubly exponentially on both
+sides. A sum over equal steps of log V therefore integrates the density, times any smooth function,
+to the last digits.
 
 Normal intervals (`interval`) are exact to rounding in the far tails too: both ends are mirrored to
 the side on which the distribution functions are small.
 
 Labels by thresholds on a normal scale: a label is a sum over parts,
 :math:`y = \sum_a w_a\, 1[X_a \le h_a]` with standard normal X.
-Two labels that share a latent variance c have :math:`\mathrm{Corr}(X_a, X'_b) = c / (t_a t'_b)`, t
-being the total standard deviations on the latent scale. An ordered label has a part for each
-cutpoint, which weighs the step to the next label; a binary label of the logistic model has a part
-for each normal distribution in the mixture above, with its weight. Hence
+Two labels that share a latent variance c have :math:`\mathrm{Corr}(X_a, X'_b) = c / (t_a t'_b)`,
+where t are total standard deviations on the latent scale. An ordered label has a part for each
+cutpoint; the part's weight is the step to the next label. A binary label of the logistic model has
+a part for each normal distribution in the mixture above, with the same weight. Hence
 
 .. math:: \mathrm{Cov}(y, y') = \sum_{a, b} w_a w'_b \left[
     \Phi_2\!\left(h_a, h'_b; \tfrac{c}{t_a t'_b}\right) - \Phi(h_a)\,\Phi(h'_b)\right].
@@ -47,14 +48,14 @@ from dissensus.kernels.rowwise import rowwise
 from dissensus.kernels.types import Floats
 
 _TURN = 0.9
-"""The correlation where the second part begins."""
+"""The correlation where the second part of the integral begins."""
 _WIDEST = math.sqrt(1.0 - _TURN**2)
 _REACH = 9.0
-"""Values of x smaller than the bounds' difference by this factor add only e^-40 of the total."""
+"""Values of x below the difference of the bounds divided by this add only e^-40 of the total."""
 _RATIO = 3.0
 """Ratio of the ends of a panel."""
 _SAME = 1e-10
-"""Bounds that differ by less count as equal: smaller values of x add no more than this."""
+"""Bounds that differ by less than this count as equal: smaller values of x add at most this."""
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(18)
 _FEW_NODES, _FEW_WEIGHTS = np.polynomial.legendre.leggauss(12)
@@ -62,9 +63,9 @@ _FEW_NODES, _FEW_WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 @inner
 def excess(h: float, k: float, correlation: float) -> float:
-    r"""Return :math:`P(X \le h, Y \le k) - P(X \le h) P(Y \le k)`, both standard normal.
+    r"""Return :math:`P(X \le h, Y \le k) - P(X \le h) P(Y \le k)` for standard normal X and Y.
 
-    The relative error is about 1e-10 for bounds within 8 of the mean, at any correlation.
+    The relative error is about 1e-10 for bounds from -8 to 8, at any correlation.
 
     For h = k = 0 and correlation 1/2 the result is 1/3 - 1/4.
     """
@@ -82,7 +83,7 @@ def excess(h: float, k: float, correlation: float) -> float:
 
 @inner
 def _near_independence(h: float, k: float, correlation: float) -> float:
-    """Integrate from correlation 0 to the given one, times 2 pi."""
+    """Return 2 pi times the integral from correlation 0 to ``correlation``."""
     half = 0.5 * math.asin(correlation)
     apart, product = 0.5 * (h - k) ** 2, h * k
     total = 0.0
@@ -94,7 +95,7 @@ def _near_independence(h: float, k: float, correlation: float) -> float:
 
 @inner
 def _near_identity(h: float, k: float, low: float) -> float:
-    """Integrate from x = low to the turn, times 2 pi."""
+    """Return 2 pi times the integral from x = low to the x of correlation `_TURN`."""
     apart = abs(h - k)
     one_panel = apart < _SAME
     low = max(low, apart / _REACH)
@@ -108,7 +109,7 @@ def _near_identity(h: float, k: float, low: float) -> float:
 
 @inner
 def _panel(apart: float, product: float, low: float, high: float) -> float:
-    """Integrate over one panel of x, ``apart`` being half the squared difference of the bounds."""
+    """Return 2 pi times the integral over a panel of x; ``apart`` is half (h - k)^2."""
     half, middle = 0.5 * (high - low), 0.5 * (high + low)
     total = 0.0
     for i in range(len(_FEW_NODES)):
@@ -119,14 +120,15 @@ def _panel(apart: float, product: float, low: float, high: float) -> float:
 
 
 _LOST = 40.0
-"""A logarithm smaller by more than this does not change the sum in double precision."""
+"""If two logarithms differ by more than this, the smaller number does not change the sum in double
+precision."""
 
 
 @inner
 def log_plus(log_a: float, log_b: float) -> float:
     """Return the logarithm of the sum of two numbers, given their logarithms."""
     high, low = (log_a, log_b) if log_a > log_b else (log_b, log_a)
-    if not high - low < _LOST:  # also where both are -inf, and the difference is undefined
+    if not high - low < _LOST:  # also if both are -inf, so that the difference is NaN
         return high
     return high + math.log1p(math.exp(low - high))
 
@@ -147,7 +149,7 @@ def log_total(logs: Floats) -> float:
 
 _STEP = 0.25
 _LEAST = 1e-22
-"""Smaller weights are left out."""
+"""Smaller weights of the mixture are left out."""
 _TERMS = 40
 
 
@@ -155,8 +157,8 @@ _TERMS = 40
 def logistic_mixture() -> tuple[Floats, Floats]:
     r"""Return weights and variances of normal distributions whose mixture is the logistic one.
 
-    Its distribution function has an error of 1e-15, and a relative error of about 1e-6 at 25 scale
-    units in the tails.
+    The mixture's distribution function has an error of 1e-15, and a relative error of about 1e-6 at
+    25 scale units from the mean.
     """
     variances = np.exp(_STEP * np.arange(-30, 41))
     weights = _STEP * variances * _density(variances)
@@ -167,7 +169,7 @@ def logistic_mixture() -> tuple[Floats, Floats]:
 
 
 def _density(variance: Floats) -> Floats:
-    """Return the density of V = 4 K^2, by that of two series of K that converges faster."""
+    """Return the density of V = 4 K^2, by the one of two series for K that converges faster."""
     k = np.sqrt(variance) / 2
     j = np.arange(1, _TERMS)[:, None]
     sign = np.where(j % 2 == 1, 1.0, -1.0)
@@ -180,7 +182,7 @@ def _density(variance: Floats) -> Floats:
 _ROOT_HALF: Final = math.sqrt(0.5)
 _DENSITY: Final = 1.0 / math.sqrt(2.0 * math.pi)
 _FAR: Final = 25.0
-"""Beyond this many standard deviations probabilities are taken in logarithms."""
+"""Beyond this many standard deviations, probabilities are computed as logarithms."""
 
 
 @inner
@@ -192,7 +194,7 @@ def _scaled_tail(x: float) -> float:
 
 @inner
 def _far(low: float, high: float) -> tuple[float, float, float]:
-    """Do as `interval`, for two numbers far below 0."""
+    """Do as `interval`, if both ends are far below 0."""
     width = high - low
     drop = 0.5 * width * (high + low)  # the density at low is exp(drop) of that at high
     relative = math.exp(drop) if drop > -700.0 else 0.0
@@ -210,7 +212,7 @@ def _far(low: float, high: float) -> tuple[float, float, float]:
 
 @inner
 def interval(low: float, high: float) -> tuple[float, float, float]:
-    """Return log P(low < x < high), and the densities at both ends divided by this probability."""
+    """Return log P(low < x < high) for standard normal x, and both ends' densities divided by P."""
     if low > -high:
         log_p, at_high, at_low = _below(-high, -low)
         return log_p, at_low, at_high
@@ -223,7 +225,7 @@ def _below(low: float, high: float) -> tuple[float, float, float]:
         return _far(low, high)
     p = 0.5 * (math.erfc(-high * _ROOT_HALF) - math.erfc(-low * _ROOT_HALF))
     width = high - low
-    if width < 1e-5:  # the difference has lost its digits; the density hardly changes
+    if width < 1e-5:  # the difference has lost its digits; the density is nearly constant
         p = width * _DENSITY * math.exp(-0.5 * (0.5 * (low + high)) ** 2)
     if p <= 0.0:
         return -math.inf, 0.0, 0.0
@@ -242,7 +244,7 @@ _LARGE = 1e8
 
 @inner
 def log_rising(a: float, n: float) -> float:
-    """Return log gamma(a + n) / gamma(a), for a whole number n and a > 0."""
+    """Return log(gamma(a + n) / gamma(a)), for a whole number n and a > 0."""
     if n > _FEW:
         return math.lgamma(a + n) - math.lgamma(a)
     if a > _LARGE:  # gamma functions would lose the digits of their ratio
@@ -255,7 +257,7 @@ def log_rising(a: float, n: float) -> float:
 
 @inner
 def log_rising_of(a: float, n: float) -> float:
-    """Return log gamma(a + n) / gamma(a), even if n is not whole."""
+    """Return log(gamma(a + n) / gamma(a)), for any n >= 0 and a > 0."""
     if n == math.floor(n):
         return log_rising(a, n)
     return math.lgamma(a + n) - math.lgamma(a)
@@ -286,7 +288,7 @@ def factorised(matrix: Floats, n: int) -> bool:
 
 @inner
 def forwards(factor: Floats, n: int, vector: Floats) -> None:
-    """Solve L x = v, in place."""
+    """Solve L x = v for a lower triangular L, in place."""
     for i in range(n):
         for k in range(i):
             vector[i] -= factor[i, k] * vector[k]
@@ -295,7 +297,7 @@ def forwards(factor: Floats, n: int, vector: Floats) -> None:
 
 @inner
 def backwards(factor: Floats, n: int, vector: Floats) -> None:
-    """Solve L' x = v, in place."""
+    """Solve L' x = v for a lower triangular L, in place."""
     for i in range(n - 1, -1, -1):
         for k in range(i + 1, n):
             vector[i] -= factor[k, i] * vector[k]
@@ -304,7 +306,7 @@ def backwards(factor: Floats, n: int, vector: Floats) -> None:
 
 @inner
 def inverted(factor: Floats, n: int, out: Floats) -> float:
-    """Write the inverse of L L' and return the logarithm of its determinant."""
+    """Write the inverse of L L', given L; return the logarithm of the determinant of L L'."""
     log_det = 0.0
     for column in range(n):
         log_det += 2.0 * math.log(factor[column, column])
@@ -317,7 +319,7 @@ def inverted(factor: Floats, n: int, out: Floats) -> float:
 
 @rowwise("void(float64, float64, float64, float64[:])", "(),(),()->()")
 def both_below(h: float, k: float, correlation: float, out: Floats) -> None:
-    """Return P(X <= h, Y <= k), both standard normal."""
+    """Return P(X <= h, Y <= k) for standard normal X and Y."""
     apart = 0.25 * math.erfc(-h * _ROOT_HALF) * math.erfc(-k * _ROOT_HALF)
     out[0] = apart + excess(h, k, correlation)
 
@@ -326,7 +328,7 @@ def both_below(h: float, k: float, correlation: float, out: Floats) -> None:
 def covariance_within(
     weight: Floats, bound: Floats, sd: Floats, shared: float, out: Floats
 ) -> None:
-    """Return the covariance of two labels with equal w, h and t (part) and shared variance c."""
+    """Return the covariance of two labels that have the same w, h and t (part); ``shared`` is c."""
     out[0] = 0.0
     for a in range(len(weight)):
         both = weight[a] * weight[a] * excess(bound[a], bound[a], shared / (sd[a] * sd[a]))
@@ -351,7 +353,7 @@ def covariance_between(
     shared: float,
     out: Floats,
 ) -> None:
-    """Return the covariance of two labels of different distributions, see `covariance_within`."""
+    """Do as `covariance_within`, for two labels with different w, h and t (part)."""
     out[0] = 0.0
     for a in range(len(weight)):
         for b in range(len(other_weight)):
@@ -364,7 +366,7 @@ def step_variance(weight: Floats, bound: Floats) -> Floats:
 
     .. math:: \sum_{a, b} w_a w_b\, \Phi(\min(h_a, h_b))\, \Phi(-\max(h_a, h_b))
 
-    Bounds (..., part) are in falling order, as rising cutpoints have them.
+    Bounds (..., part) are in descending order, because cutpoints are in ascending order.
     """
     below, above = weight * ndtr(bound), weight * ndtr(-bound)
     # The parts before part a have larger bounds: ``before`` sums w_b Phi(-max) over them.

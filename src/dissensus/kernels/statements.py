@@ -1,8 +1,8 @@
 """Distances of annotators from each other and from systems, by item.
 
 A *statement* is all labels that one annotator gave one item. Rows and statements are in the order
-of `grouped`. The distance of two statements is the mean over pairs of their labels (Lovchinsky et
-al. 2020, Eq. 1).
+of `grouped`. The distance of two statements is the mean distance over pairs of their labels
+(Lovchinsky et al. 2020, Eq. 1).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Statements(NamedTuple):
     start: Ints
     """(statement + 1): rows ``start[v]`` to ``start[v + 1]`` of the order belong to statement v."""
     item: Ints
-    """(statement): its item."""
+    """(statement): the item of each statement."""
 
 
 def statements_of(rows: Grouped) -> Statements:
-    """List the distinct pairs of an item and an annotator."""
+    """Return the statements: the distinct pairs of an item and an annotator."""
     ends = np.flatnonzero(rows.own == np.arange(1, len(rows.own) + 1)) + 1
     return Statements(
         first=np.concatenate([[0], np.cumsum(rows.n_annotators)]),
@@ -43,9 +43,9 @@ def statements_of(rows: Grouped) -> Statements:
 
 @kernel
 def names_apart(first: Ints, start: Ints, row_code: Ints, n_labels: int) -> Floats:
-    """Return the rate at which each statement differs from the others of its item (statement).
+    """Return the rate at which each statement differs from its item's other statements (statement).
 
-    NaN if there are no others.
+    NaN if the item has no other statement.
 
     >>> names_apart(np.array([0, 3]), np.arange(4), np.array([0, 0, 1]), 2)
     array([0.5, 0.5, 1. ])
@@ -77,7 +77,9 @@ def names_apart(first: Ints, start: Ints, row_code: Ints, n_labels: int) -> Floa
 
 @kernel
 def name_towards(start: Ints, row_code: Ints, target: Ints) -> Floats:
-    """Return the rate at which each statement differs from a label; NaN where the label is -1.
+    """Return the rate at which each statement differs from its target label (statement).
+
+    NaN where the target is -1.
 
     >>> name_towards(np.array([0, 2, 3]), np.array([1, 0, 0]), np.array([0, 5]))
     array([0.5, 1. ])
@@ -93,15 +95,16 @@ def name_towards(start: Ints, row_code: Ints, target: Ints) -> Floats:
 
 
 _DIGITS: Final = 1e-3
-"""A difference of sums below this share of the total is recomputed: it has lost digits."""
+"""A difference of sums below this share of the total has lost digits, and is recomputed."""
 
 
 @inner
 def _centred(start: Ints, values: Floats, low: int, high: int) -> tuple[Floats, Floats]:
     """Return mean and mean square of each statement of an item, after a number is subtracted.
 
-    This number is the median of the first numbers of statements, so that an extreme number does not
-    cost the others digits. It is one of the numbers, so that equal numbers become exactly 0.
+    The subtracted number is the median of the statements' first numbers, so that one extreme number
+    does not reduce the precision of the others. It is one of the item's numbers, so that the result
+    is exactly 0 if all numbers are equal.
     """
     firsts = np.empty(high - low)
     for v in range(low, high):
@@ -121,10 +124,10 @@ def _centred(start: Ints, values: Floats, low: int, high: int) -> tuple[Floats, 
 
 @kernel
 def squares_apart(first: Ints, start: Ints, values: Floats) -> tuple[Floats, Floats]:
-    """Return mean squared differences of numbers (row), for each statement.
+    """Return two arrays of mean squared differences of numbers (statement).
 
-    The first array is between the statement and the others of its item, NaN if there are none. The
-    second is among the others, NaN if there are fewer than two.
+    The first is between the statement and its item's other statements, NaN if there are none. The
+    second is among the other statements, NaN if there are fewer than two.
     """
     apart, left = np.empty(len(start) - 1), np.empty(len(start) - 1)
     apart[:] = np.nan
@@ -135,8 +138,8 @@ def squares_apart(first: Ints, start: Ints, values: Floats) -> tuple[Floats, Flo
         if others < 1:
             continue
         mean, square = _centred(start, values, low, high)
-        # Three sums over the statements after each; those before it are summed in the loop.
-        # Subtracting an extreme statement from the total would leave only rounding errors.
+        # Three sums over the statements after statement v. The loop below adds those before v.
+        # Subtracting an extreme statement from a total would leave only rounding errors.
         after = np.zeros((high - low + 1, 3))
         for v in range(high - low - 1, -1, -1):
             after[v, 0] = after[v + 1, 0] + mean[v]
@@ -155,7 +158,7 @@ def squares_apart(first: Ints, start: Ints, values: Floats) -> tuple[Floats, Flo
 
 @kernel
 def square_towards(start: Ints, values: Floats, target: Floats) -> Floats:
-    """Return the mean squared difference of each statement from a number (statement).
+    """Return the mean squared difference of each statement from its target number (statement).
 
     >>> square_towards(np.array([0, 2]), np.array([1.0, 3.0]), np.array([2.0]))
     array([1.])
@@ -171,7 +174,7 @@ def square_towards(start: Ints, values: Floats, target: Floats) -> Floats:
 
 @kernel
 def excess_towards(start: Ints, values: Floats, target: Floats, tolerance: float) -> Floats:
-    """Return the mean excess of each statement's difference from a number over the tolerance.
+    """Return the mean excess, over the tolerance, of each statement's distance from its target.
 
     >>> excess_towards(np.array([0, 2]), np.array([1.0, 3.0]), np.array([0.0]), 1.5)
     array([0.75])
@@ -189,7 +192,7 @@ def excess_towards(start: Ints, values: Floats, target: Floats, tolerance: float
 
 @inner
 def _both_sides(values: Floats, weights: Floats, tolerance: float) -> Floats:
-    """Return `reach` over smaller numbers plus that over larger ones, for numbers in any order."""
+    """Return each number's sum of excesses over smaller numbers and below larger ones (`reach`)."""
     n = len(values)
     ordered, order = sorted_with_order(values)
     mirrored = np.empty(n)
@@ -207,7 +210,7 @@ def _both_sides(values: Floats, weights: Floats, tolerance: float) -> Floats:
 
 @inner
 def _excess_between(start: Ints, share: Floats, values: Floats, tolerance: float) -> Floats:
-    """Return for each of some statements of an item the sum of excesses to the others of these."""
+    """Return the sum of excesses between each statement of an item and the others (statement)."""
     out = np.zeros(len(start) - 1)
     begin = start[0]
     exceeds = _both_sides(values[begin : start[-1]], share[begin : start[-1]], tolerance)
@@ -248,9 +251,9 @@ def _excess_without(
 def excess_apart(
     first: Ints, start: Ints, share: Floats, values: Floats, tolerance: float
 ) -> tuple[Floats, Floats]:
-    r"""Return means of :math:`\max(0, |y - y'| - \lambda)`, as `squares_apart` does.
+    r"""Do as `squares_apart`, for excesses :math:`\max(0, |y - y'| - \lambda)`.
 
-    By sorting, an item with n numbers takes time n log n, although it has n squared pairs.
+    Numbers are sorted, so that an item with n numbers takes time n log n, not n squared.
     ``share`` (row) is one over the number of rows of the statement.
     """
     apart, left = np.empty(len(start) - 1), np.empty(len(start) - 1)
@@ -277,10 +280,10 @@ def excess_apart(
 
 
 _PAIRS = 1_000_000
-"""Maximum number of pairs held at a time, unless a single item has more."""
+"""Maximum number of pairs in memory at a time, unless a single item has more."""
 
 Delta = Callable[[Ints, Ints], Floats]
-"""Function from two arrays of places of labels (pair) to their distances (pair)."""
+"""Function of two arrays of labels' places (pair); returns the distances of the labels (pair)."""
 
 
 @kernel
@@ -316,9 +319,10 @@ def pair_blocks(rows: Grouped) -> Iterator[tuple[Ints, Ints]]:
 
 
 def pairs_apart(rows: Grouped, statements: Statements, delta: Delta) -> Floats:
-    """Return the mean distance of each statement to the others of its item; NaN without others.
+    """Return the mean distance of each statement to its item's other statements (statement).
 
-    ``delta`` maps arrays of the places of two rows (labels, sets or rankings) to distances.
+    NaN if the item has no other statement. ``delta`` returns distances, given two arrays of places
+    of rows (labels, sets or rankings).
 
     >>> from dissensus.kernels.grouped import grouped
     >>> from dissensus.kernels.statements import statements_of
@@ -340,8 +344,8 @@ def pairs_apart(rows: Grouped, statements: Statements, delta: Delta) -> Floats:
 def pairs_towards(rows: Grouped, statements: Statements, delta: Delta, answered: Ints) -> Floats:
     """Return the mean distance of statements to a system's answers on their items (statement).
 
-    ``delta`` maps the places of rows, and the items, to distances. Statements that are not among
-    ``answered`` are NaN.
+    ``delta`` returns distances, given an array of places of rows and an array of items. The result
+    is NaN for statements that are not among ``answered``.
 
     >>> from dissensus.kernels.grouped import grouped
     >>> from dissensus.kernels.statements import statements_of

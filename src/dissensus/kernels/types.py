@@ -1,4 +1,4 @@
-"""Arrays by their content: names for the type annotations of all modules."""
+"""Names of arrays by their content, for type annotations in all modules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Codes = Ints
 UNKNOWN = -1
 """Stands for an unknown code."""
 Keys = npt.NDArray[np.uint64]
-"""Start of each stream of random numbers."""
+"""Starts of streams of random numbers."""
 Flags = npt.NDArray[np.bool_]
 Array = npt.NDArray[Any]
 Names = Array

@@ -5,8 +5,8 @@ layer and place from different bits), because a logarithm and a cosine for each 
 most of the time of a sweep. Truncated normal variates are drawn by rejection (Robert 1995).
 
 Gamma variates are drawn by the rejection of Marsaglia & Tsang (2000), from ziggurat normals. For a
-shape below 1, a variate of shape + 1 is multiplied by U^(1/shape). With small shapes the product
-would underflow, so that its logarithm is drawn.
+shape below 1, a variate of shape + 1 is multiplied by U^(1/shape), where U is uniform. With small
+shapes this product would underflow, so that its logarithm is drawn.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _up_to_half(state: State, n: int, p: float) -> int:
 
 @inner
 def _counted(state: State, n: int, p: float) -> int:
-    """Jump from success to success: the gaps between them are geometric."""
+    """Draw by jumps from success to success; gaps between successes are geometric."""
     step = math.log1p(-p)
     place, n_successes = 0.0, 0
     while True:
@@ -82,14 +82,14 @@ def _rejected(state: State, n: int, p: float) -> int:
 
 @inner
 def scatter(state: State, n: int, weight: Floats, total: float, counts: Ints) -> None:
-    """Write the counts of n draws by cell, with probabilities proportional to the weights.
+    """Draw n cells, with probabilities proportional to the weights; write the count of each cell.
 
     ``total`` is the sum of the weights, up to rounding.
     """
     counts[:] = 0
     last = len(weight) - 1
     while weight[last] <= 0.0 and last > 0:
-        last -= 1  # after rounding, a rest must not go to an impossible cell
+        last -= 1  # the last cell gets what rounding leaves: its weight must not be 0
     if n == 1:
         left = uniform(state) * total
         for k in range(last):
@@ -112,8 +112,8 @@ def scatter(state: State, n: int, weight: Floats, total: float, counts: Ints) ->
 def draw_exponential(keys: Keys, draws: int) -> Floats:
     """Draw variates (draw, column), each column from a separate stream.
 
-    The draws of a column depend only on the start of its stream, ``keys`` (column); a shorter run
-    gives the first draws of a longer run.
+    The draws of a column depend only on the start of its stream, which is in ``keys`` (column). A
+    shorter run gives the first draws of a longer run.
 
     >>> keys = np.array([3, 5], dtype=np.uint64)
     >>> both = draw_exponential(keys, 4)
@@ -134,7 +134,7 @@ def _fill(states: Keys, out: Floats) -> None:
 
 _LAYERS: Final = 128
 _LAST: Final = 3.442619855899
-"""Where the tail begins, for 128 layers."""
+"""The number at which the tail begins, for 128 layers of the ziggurat."""
 _AREA: Final = 9.91256303526217e-3
 """Area of each layer."""
 
@@ -187,7 +187,7 @@ _WIDE: Final = 1.5
 
 @inner
 def normal_between(state: State, low: float, high: float) -> float:
-    """Draw from the standard normal distribution cut off at both ends; either may be infinite."""
+    """Draw from the standard normal distribution between two bounds, which may be infinite."""
     if low > -high:  # the middle of the interval is above 0
         return _between(state, low, high)
     return -_between(state, -high, -low)
@@ -214,11 +214,11 @@ def _between(state: State, low: float, high: float) -> float:
 
 
 SMALL: Final = 0.1
-"""Below this shape a variate underflows often enough to matter: at 0.1 its logarithm passes
--708 with probability e^-70, at 0.01 already with probability e^-7."""
+"""Below this shape, variates may underflow: a variate's logarithm is below -708 with probability
+e^-70 for shape 0.1, and with probability e^-7 for shape 0.01."""
 
 LEAST: Final = 1e-300
-"""Smaller shapes are replaced by this, so that logarithms stay finite; no result changes."""
+"""Smaller shapes are replaced by this shape, so that logarithms stay finite; no result changes."""
 
 
 @inner
@@ -229,7 +229,7 @@ def gamma_variate(state: State, shape: float) -> float:
 
 @inner
 def constants(shape: float) -> tuple[float, float]:
-    """Return the constants d and c of a shape for `gamma_of`, to compute once for many draws."""
+    """Return the constants d and c of a shape, which `gamma_of` needs for each draw."""
     d = (shape if shape >= 1.0 else shape + 1.0) - 1.0 / 3.0
     return d, 1.0 / math.sqrt(9.0 * d)
 
@@ -246,7 +246,7 @@ def gamma_of(state: State, shape: float, d: float, c: float) -> float:
 
 @inner
 def log_gamma_variate(state: State, shape: float) -> float:
-    """Draw the logarithm of a Gamma(shape, 1) variate, finite however small the shape is."""
+    """Draw the logarithm of a Gamma(shape, 1) variate; it is finite for any positive shape."""
     out = math.log(_above(state, *constants(shape)))
     if shape < 1.0:
         out += math.log(uniform(state)) / shape

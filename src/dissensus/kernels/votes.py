@@ -1,8 +1,8 @@
 """Labels of items by pattern, and agreement in many replicates of labels.
 
-A *respondent* is an annotator, a system, or all annotators at once where a model does not tell them
-apart. Items with the same labels from the same respondents have one pattern. They share one
-posterior of the truth, so that the cost of a sweep grows with the number of patterns.
+A *respondent* is an annotator or a system. Annotators that a model does not distinguish are one
+respondent together. Items with the same labels from the same respondents have the same *pattern*,
+and the same posterior of the truth: the cost of a sweep grows with the number of patterns.
 
 A *version* is one replicate of all labels.
 """
@@ -33,28 +33,28 @@ class Sums(NamedTuple):
     """Sums over items, separately for each version."""
 
     pairs: Floats
-    """(version, label, label): disagreeing pairs, the lower label first. Each pair of an item with
-    n labels counts 1 / (n - 1), so that each label counts once."""
+    """(version, label, label): pairs of different labels of an item, the lower label first. Each
+    pair of an item with n labels counts 1 / (n - 1), so that each label counts once."""
     agreed: Floats
-    """(version, annotator): share of the other labels of an item that are the same, summed over the
-    annotator's labels."""
+    """(version, annotator): for each label of the annotator, the share of the item's other labels
+    that are the same."""
     excess: Floats
     """(version, annotator, label): count of the label minus its shares on the annotator's items."""
     items: Floats
-    """(version, 2): agreement of items with three labels or more, and its square."""
+    """(version, 2): agreement of each item with three labels or more; square of this agreement."""
     unanimous: Floats
-    """(version, system, 2): answers on items where all annotators agree; those that are the same
-    label."""
+    """(version, system, 2): number of the system's answers on items where all labels are the same;
+    number of these answers that are this label."""
     split: Floats
-    """(version, system, 2): answers on other items; summed shares of the items' labels that are the
-    same."""
+    """(version, system, 2): number of the system's answers on other items; for each of these
+    answers, the share of the item's labels that are the same."""
     same: Floats
-    """(version, system, system): for items where two systems give the same answer, the sum of the
-    shares of pairs of labels that agree with each other and not with the answer."""
+    """(version, system, system): for each item on which two systems give the same answer, the share
+    of pairs of labels that agree with each other and not with the answer."""
 
 
 def rows(item: Ints, annotator: Ints, n_items: int, n_annotators: int, n_labels: int) -> Rows:
-    """Lay out labels that are sorted by item.
+    """Return the layout of labels that are sorted by item.
 
     >>> rows(np.array([0, 0, 2]), np.array([0, 1, 0]), 3, 2, 2).start.tolist()
     [0, 2, 2, 3]
@@ -68,7 +68,7 @@ def _add_annotators(
     layout: Rows, label: Ints, count: Ints, i: int, v: int,
     pairs: Floats, agreed: Floats, excess: Floats, items: Floats,
 ) -> None:  # fmt: skip
-    """Add an item's labels (row) in one version; ``count`` has the number of each label."""
+    """Add the labels of item i in version v to the sums; ``count`` (label) counts these labels."""
     n = layout.start[i + 1] - layout.start[i]
     together = 0.0
     for a in range(layout.n_labels):
@@ -93,7 +93,7 @@ def _add_annotators(
 def _add_systems(
     answer: Ints, count: Ints, n: int, v: int, unanimous: Floats, split: Floats, same: Floats
 ) -> None:
-    """Add the answers (system) for an item of one version."""
+    """Add the systems' answers (system) on one item in version v to the sums."""
     pairs = float(n * (n - 1))
     most, together = 0, 0.0
     for k in range(len(count)):
@@ -119,8 +119,8 @@ def _add_systems(
 def sums(layout: Rows, labels: npt.NDArray[np.integer], answers: npt.NDArray[np.integer]) -> Sums:
     """Return sums of agreement between annotators and systems, for each version of their labels.
 
-    ``labels`` (version, row) are sorted by item; ``answers`` (version, item, system) are -1 for
-    none.
+    ``labels`` (version, row) are sorted by item. ``answers`` (version, item, system) are -1 where a
+    system gives no answer.
 
     >>> layout = rows(np.array([0, 0, 0]), np.arange(3), 1, 3, 2)
     >>> total = sums(layout, np.array([[0, 1, 1]]), np.array([[[0, 0]]]))
@@ -151,14 +151,14 @@ def sums(layout: Rows, labels: npt.NDArray[np.integer], answers: npt.NDArray[np.
 
 
 class Votes(NamedTuple):
-    """Patterns of labels; entries of a pattern are adjacent."""
+    """Labels by pattern of items. An *entry* is a label by a respondent in a pattern."""
 
     start: Ints
     """Where the entries of each pattern begin (pattern + 1)."""
     respondent: Ints
     label: Ints
     times: Ints
-    """Count of the label by the respondent (entry)."""
+    """How often the respondent gave the label to each item (entry)."""
     n_items: Ints
     """Number of items with the pattern (pattern)."""
     known: Ints = np.empty(0, dtype=np.int64)
@@ -168,10 +168,11 @@ class Votes(NamedTuple):
 def votes(
     item: Ints, respondent: Ints, label: Ints, n_items: int, known: Ints | None = None
 ) -> tuple[Votes, Ints]:
-    """Lay out labels by pattern; return the votes and the pattern of each item.
+    """Lay out labels by pattern; return the votes, and the pattern of each item (item).
 
-    Rows are in any order, and repeated rows count repeatedly. ``known`` (item) are true labels, -1
-    where unknown; items with different true labels have different patterns.
+    Rows (``item``, ``respondent``, ``label``) are in any order; repeated rows count repeatedly.
+    ``known`` (item) are true labels, -1 where unknown. Items with different known true labels have
+    different patterns.
     """
     if known is not None and (known >= 0).any():
         return _with_known(item, respondent, label, known)
@@ -199,7 +200,7 @@ def votes(
 
 
 def _with_known(item: Ints, respondent: Ints, label: Ints, known: Ints) -> tuple[Votes, Ints]:
-    """Lay out labels by pattern; known truths are labels of one more respondent, removed later."""
+    """Do as `votes`: true labels are added as labels of one more respondent, and then removed."""
     sure = np.flatnonzero(known >= 0)
     oracle = int(respondent.max(initial=-1)) + 1
     patterns, pattern = votes(
@@ -217,7 +218,7 @@ def _with_known(item: Ints, respondent: Ints, label: Ints, known: Ints) -> tuple
 
 
 def _entries(item: Ints, respondent: Ints, label: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Sort rows by item, respondent and label, and count repeated ones."""
+    """Sort rows by item, respondent and label, and count repeated rows; return distinct rows."""
     if len(item) == 0:
         return item, respondent, label, np.empty(0, dtype=np.int64)
     order = np.lexsort((label, respondent, item))
@@ -229,7 +230,7 @@ def _entries(item: Ints, respondent: Ints, label: Ints) -> tuple[Ints, Ints, Int
 
 
 def _distinct(rows: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return the first place of each distinct row, the index of each row among them, and counts."""
+    """Return the first place of each distinct row, each row's index among these, and counts."""
     if rows.shape[1] == 0:
         return np.zeros(1, np.int64), np.zeros(len(rows), np.int64), np.array([len(rows)])
     order = np.lexsort(rows.T[::-1])

@@ -16,7 +16,8 @@ def more_sure(right: Floats, wrong: Floats, start: Ints) -> tuple[Floats, Floats
     ``right``, ``wrong`` (draw, cell): weighted numbers of labels. The cells of a group, such as an
     annotator, are adjacent, in ascending order of confidence.
     ``start`` (group): the first cell of each group.
-    Returns the pairs, ties counted as halves, and all right and all wrong labels.
+    Returns the number of these pairs, where ties count 1/2, and the numbers of right and of wrong
+    labels.
     """
     before = np.cumsum(wrong, axis=-1) - wrong
     size = np.diff(start, append=wrong.shape[-1])
@@ -28,10 +29,10 @@ def more_sure(right: Floats, wrong: Floats, start: Ints) -> tuple[Floats, Floats
 
 @kernel
 def weighted_sums(weights: Floats, sums: Floats) -> Floats:
-    """Multiply (set of weights, item) by (item, sum).
+    """Return the matrix product of ``weights`` (set of weights, item) and ``sums`` (item, sum).
 
-    Linear algebra libraries are made for square matrices, and start threads. With
-    three sums, and called from two threads, NumPy's product takes six times as long.
+    Linear algebra libraries are made for square matrices, and start threads. With three sums, and
+    if two threads call it, NumPy's product takes six times as long as this function.
 
     >>> weighted_sums(np.array([[1.0, 2.0]]), np.array([[1.0, 10.0], [2.0, 20.0]]))
     array([[ 5., 50.]])
@@ -51,10 +52,10 @@ def weighted_sums(weights: Floats, sums: Floats) -> Floats:
 
 @kernel
 def midranks(values: Floats, weights: Floats) -> Floats:
-    """Return the weight below each value, plus half of the weight at it (row, item).
+    """Return the weight below each value, plus half of the weight at this value (row, item).
 
-    With equal weights these are the usual mid-ranks, up to a shift and a factor. One row of values
-    is used for all rows of weights.
+    With equal weights these are the usual mid-ranks, up to a shift and a factor. If there is one
+    row of values, it is used for all rows of weights.
     """
     out = np.empty(weights.shape)
     ordered, order = sorted_with_order(values[0])
@@ -78,15 +79,15 @@ def midranks(values: Floats, weights: Floats) -> Floats:
 def line(x: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
     """Return slope, intercept and correlation of the least squares line, row by row.
 
-    One row of x or y is used for all rows of weights, each of which sums to 1. The results are NaN
-    where x does not vary; the correlation is also NaN where y does not vary.
+    If x or y has one row, it is used for all rows of weights. Each row of weights sums to 1. All
+    results are NaN where x does not vary; the correlation is also NaN where y does not vary.
     """
     rows, items = weights.shape
     out = np.empty((3, rows))
     out[:] = np.nan
     for row in range(rows):
         x_row, y_row = x[row % len(x)], y[row % len(y)]
-        # The first value is subtracted: squares are small, and exactly 0 without variation.
+        # The first value is subtracted, so that squares are small, and exactly 0 without variation.
         left, right = x_row[0], y_row[0]
         total = 0.0
         mean_x, mean_y, xx, yy, xy = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -114,7 +115,7 @@ def weighted_mean(score: Floats, weight: Floats, out: Floats) -> None:
     """Average scores over items.
 
     Differences from the first score are averaged, so that the mean of equal scores is exact.
-    Rounding would make a constant vary by 1e-16, and exceed the scale.
+    Otherwise rounding errors of 1e-16 would make a constant vary, and exceed the scale.
 
     >>> weighted_mean(np.array([0.1, 0.1]), np.array([[1.0, 2.0], [3.0, 1.0]])).tolist()
     [0.1, 0.1]

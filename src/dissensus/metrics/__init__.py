@@ -39,9 +39,9 @@ class Metric:
     """Kind of input: "lists" (plausibility and predictions), "probabilities" (plausibility and
     predicted probabilities), "two labels" (plausibility and predictions of two labels), "scores"
     (means and predicted numbers), "sets" (fits by label and predicted sets), "plausibility",
-    "draws", "rankings", "strengths", "components" (a fit with variance components), "pools" (such
-    a fit of several pools), "coefficients" (such a fit with covariates) or "pairs" (a fit to votes
-    on pairs)."""
+    "draws", "rankings", "strengths", "components" (a fit with variance components), "pools" (a fit
+    of several pools), "coefficients" (a fit with covariates) or "pairs" (a fit to votes on
+    pairs)."""
     low: float = 0.0
     high: float = 1.0
     better: str = "higher"

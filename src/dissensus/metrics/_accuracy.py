@@ -181,8 +181,8 @@ def annotation_certainty(plausibility: Any, top: int = 1) -> xr.DataArray:
 
     .. math:: \max_{C: |C| = j} \frac1M \sum_m 1[Y_{\mathrm{top}\text{-}j}(\theta^{(m)}_i) = C]
 
-    By definition this is a summary over draws. A value of 1 means that the annotations determine
-    the most plausible label or set, not that they are unanimous.
+    The result is a summary over draws, by definition. A value of 1 means that the annotations
+    determine the most plausible label or set, not that they are unanimous.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def annotation_certainty(plausibility: Any, top: int = 1) -> xr.DataArray:
 
 
 def _modal(theta: xr.DataArray, top: int) -> xr.DataArray:
-    """Return the share of the most frequent set, and its error and bias: (..., item, part)."""
+    """Return the share of the most frequent set, its error and its bias: (..., item, part)."""
     if is_lazy(theta):
         others = [dim for dim in front(theta) if dim not in SAMPLE]
         coords = coords_of(theta, others) | {PART: 3}
@@ -251,7 +251,7 @@ def certainty(
     .. math:: \mathrm{Certainty}(C; i) = \frac1M \sum_m
         1[Y_{\mathrm{top}\text{-}|C|}(\theta^{(m)}_i) = C]
 
-    By definition this is a summary over draws.
+    The result is a summary over draws, by definition.
 
     Parameters
     ----------
@@ -265,8 +265,9 @@ def certainty(
 
     Notes
     -----
-    This is not the probability that the system is right, but the probability that its labels are
-    the most plausible ones. If annotators share a mistake, the mistake is the most plausible label.
+    Certainty is not the probability that the system is right, but the probability that its labels
+    are the most plausible ones. If annotators share a mistake, the mistake is the most plausible
+    label.
 
     Source: Stutz et al. (2023), Eq. 3 and 6.
 

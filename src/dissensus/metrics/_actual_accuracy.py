@@ -14,7 +14,7 @@ from dissensus.dims import ANNOTATOR, SAMPLE
 from dissensus.errors import ArgumentError, brief, warn_caller
 from dissensus.kernels.types import Floats
 
-# Numbers as DataArrays, arrays or floats: checks, and names of results.
+# Checks of arguments that are DataArrays, arrays or floats, and names of results.
 
 
 Numbers = xr.DataArray | Floats
@@ -24,7 +24,7 @@ WHOLE = "whole numbers, 1 or more"
 def numbers(
     argument: str, given: Any, expected: str, is_valid: Callable[[Floats], npt.NDArray[np.bool_]]
 ) -> Numbers:
-    """Return an argument as a DataArray or array of floats, or raise with the invalid number."""
+    """Return an argument as a DataArray or array of floats, or raise if a number is invalid."""
     try:
         values = np.asarray(given)
     except (TypeError, ValueError) as error:  # a DataTree, or a ragged list
@@ -53,12 +53,12 @@ def label_count(n_labels: Any) -> int:
 
 
 def is_whole(values: Floats) -> npt.NDArray[np.bool_]:
-    """Return which numbers are whole and finite."""
+    """Return for each number whether it is whole and finite."""
     return np.isfinite(values) & (values == np.rint(values))
 
 
 def named(out: Any, name: str, better: str) -> Any:
-    """Return a DataArray with a name and its draws in front; other results as a float or array."""
+    """Name a DataArray and put chain and draw first; return other results as a float or array."""
     if not isinstance(out, xr.DataArray):
         return out if np.ndim(out) else float(out)
     front = [dim for dim in SAMPLE if dim in out.dims]
@@ -70,7 +70,7 @@ def named(out: Any, name: str, better: str) -> Any:
 def broadcast(
     formula: Callable[..., Any], first: Numbers, second: Numbers, names: tuple[str, str]
 ) -> Any:
-    """Apply a formula to two arguments, or raise with both names if they do not broadcast."""
+    """Apply a formula to two arguments, or raise if their shapes do not broadcast."""
     try:
         return xr.apply_ufunc(formula, first, second)
     except ValueError as error:
@@ -82,7 +82,10 @@ def broadcast(
 
 
 def along_annotators(argument: str, given: Any, number: Numbers, estimate: Numbers) -> Numbers:
-    """Return an array with the dim ``annotator`` if ``estimate``, the other argument, has dims."""
+    """Return several numbers along ``annotator`` if ``estimate``, another argument, has dims.
+
+    One number and a DataArray are returned unchanged.
+    """
     plain = not isinstance(number, xr.DataArray) and number.ndim > 0
     if not (plain and isinstance(estimate, xr.DataArray)):
         return number
@@ -195,7 +198,7 @@ def probability_of_support(
     Notes
     -----
     The result is the share of draws that reach r (up to rounding, 1e-12 of r); its resolution is 1
-    over the number of draws. `truth_accuracy` gives the assumptions of its draws.
+    over the number of draws. The docstring of `truth_accuracy` gives the assumptions of its draws.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", section 5, as a posterior
     probability in place of a threshold.

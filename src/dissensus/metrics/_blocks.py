@@ -22,10 +22,11 @@ from dissensus.kernels.types import Ints
 from dissensus.metrics._items import bootstrap_weights, require_sample
 
 _DRAWS: Final = "draws "
-"""Key of the draws among their coordinates. The space makes it differ from their names."""
+"""Key of the draws in a dict with their coordinates. No coordinate has a name with a space at its
+end."""
 
 PART: Final = "part"
-"""The dim of several results of a block, such as its mean and weight."""
+"""The dim along which a block has several results, such as its mean and its weight."""
 
 
 def is_lazy(draws: xr.DataArray) -> bool:
@@ -44,11 +45,11 @@ def by_block(
     """Apply a function to each block of items, lazily.
 
     The function takes a block of the draws (..., item, label or candidate) and the same items of
-    ``inputs``, and returns an array over ``dims``; with ``reduced`` it has one entry along ``item``
-    for each block. ``coords`` has the names, or the length, of each dim except ``item``.
+    ``inputs``, and returns an array over ``dims``. With ``reduced`` this array has one entry along
+    ``item``. ``coords`` has the names, or the length, of each dim except ``item``.
 
-    Unlike in `xarray.map_blocks`, a task depends only on its block of draws. With shared inputs,
-    Dask would compute all blocks of draws before it scores the first block.
+    Unlike in `xarray.map_blocks`, a task depends only on its block of draws. If tasks shared
+    inputs, Dask would compute all blocks of draws before it scores the first block.
     """
     import dask.array as da
     from dask.highlevelgraph import HighLevelGraph
@@ -83,7 +84,7 @@ def by_block(
 
 
 def _lazy_parts(draws: xr.DataArray) -> dict[Any, xr.Variable]:
-    """Return the draws and their lazy coordinates, with equal chunks."""
+    """Return the draws and their lazy coordinates by name, all with the chunks of the draws."""
     parts: dict[Any, xr.Variable] = {_DRAWS: draws.variable}
     parts |= {name: coord.variable for name, coord in draws.coords.items() if coord.chunks}
     sizes = draws.chunksizes[ITEM]
@@ -95,7 +96,10 @@ def _lazy_parts(draws: xr.DataArray) -> dict[Any, xr.Variable]:
 
 @dataclass
 class _Block:
-    """The inputs of a block's task, except draws; a class, since Dask searches tuples for tasks."""
+    """The inputs of a block's task, except its draws.
+
+    This is a class and not a tuple, because Dask searches tuples for tasks.
+    """
 
     function: Callable[..., xr.DataArray]
     dims: tuple[Any, ...]
@@ -105,7 +109,7 @@ class _Block:
 
 
 def _applied(block: _Block, drawn: list[Any]) -> Any:
-    """Assemble a block of draws, and apply the function."""
+    """Return the scores of a block (array); ``drawn`` are its computed draws and coordinates."""
     parts = {
         name: (dims, values) for (name, dims), values in zip(block.lazy.items(), drawn, strict=True)
     }
@@ -113,7 +117,7 @@ def _applied(block: _Block, drawn: list[Any]) -> Any:
     coords = {**block.known.coords, **parts}
     draws = xr.DataArray(values, dims=dims, coords=coords, attrs=block.known.attrs)
     inputs = [array.compute(scheduler="synchronous") for array in block.inputs]
-    with in_one_thread():  # Dask's workers run other blocks
+    with in_one_thread():  # Dask's workers compute other blocks
         scored = block.function(draws, *inputs)
     return scored.transpose(*block.dims).to_numpy().astype(np.float64)
 
@@ -146,7 +150,7 @@ def front(theta: xr.DataArray) -> list[Any]:
 
 
 def coords_of(array: xr.DataArray, dims: Iterable[Any]) -> dict[Any, Any]:
-    """Return the names along some dims, or the length of dims without names."""
+    """Return the names along each of some dims, or the length of a dim without names."""
     return {d: array[d].to_numpy() if d in array.coords else array.sizes[d] for d in dims}
 
 

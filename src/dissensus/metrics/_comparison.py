@@ -99,7 +99,7 @@ def _require_systems(draws: xr.DataArray, dim: str) -> None:
 
 
 def _rank_probability(draws: xr.DataArray, dim: str) -> xr.DataArray:
-    """Return the probability of each rank of each system; 1 is the largest value."""
+    """Return the probability of each system's ranks (..., dim, rank); 1 is the largest value."""
     second = draws.rename({dim: other(dim)})
     above = (second > draws).sum(other(dim))
     equal = (second == draws).sum(other(dim))

@@ -49,7 +49,7 @@ class Components:
     label_value: xr.DataArray | None
     """The numbers of ordered labels (label)."""
     warning: str = ""
-    """The problem of the chains; empty if there is none."""
+    """Why the chains are unreliable; empty if they converged."""
 
     @property
     def effects(self) -> xr.DataArray:
@@ -109,7 +109,10 @@ def _groups(fit: Any, models: tuple[str, ...]) -> tuple[xr.Dataset, xr.Dataset]:
 
 
 def _of_trace(fit: xr.DataTree) -> dict[str, Any]:
-    """Return model and family of a trace of `pymc.sample`, inferred from variable names."""
+    """Return the model and the family of a trace of `pymc.sample`, as attributes of a fit.
+
+    They are inferred from the names of variables. The result is empty for unknown models.
+    """
     posterior = fit["posterior"].data_vars
     observed = fit["observed_data"].data_vars if "observed_data" in fit.children else {}
     if not {"mu", "sigma_item"} <= set(posterior) or not {"score", "label_code"} & set(observed):
@@ -128,7 +131,7 @@ def _of_trace(fit: xr.DataTree) -> dict[str, Any]:
 
 
 def _check_model(fitted_model: Any, models: tuple[str, ...]) -> None:
-    """Raise if another model was fitted."""
+    """Raise unless the fitted model is one of ``models``."""
     if fitted_model not in models:
         raise ArgumentError(
             "fit",
@@ -141,7 +144,7 @@ def _check_model(fitted_model: Any, models: tuple[str, ...]) -> None:
 
 
 def _needed(posterior: xr.Dataset, model: str, family: str) -> dict[str, xr.DataArray]:
-    """Return the draws that components of the model need, with chain and draw in front."""
+    """Return the draws, by name, that variance components need, with chain and draw in front."""
     names = ["mu", "sigma_item"]
     names += {GAUSSIAN: ["sigma"], ORDINAL: ["cutpoint"]}.get(family, [])
     names += ["correlation"] if model == CROSS_REPLICATION else []
@@ -214,7 +217,7 @@ def observed_labels(parts: Components) -> Labels | None:
 
 
 def correlation_within(labels: Labels, shared: xr.DataArray) -> xr.DataArray:
-    """Return the correlation of two labels that share a part of the latent variance."""
+    """Return the correlation of two observed labels that share the latent variance ``shared``."""
     covariance = xr.apply_ufunc(
         covariance_within, *labels[:3], shared, input_core_dims=[*[[_PART]] * 3, []]
     )
@@ -222,7 +225,7 @@ def correlation_within(labels: Labels, shared: xr.DataArray) -> xr.DataArray:
 
 
 def correlation_between(labels: Labels, others: Labels, shared: xr.DataArray) -> xr.DataArray:
-    """Return the correlation of two labels of different pools, given the latent covariance."""
+    """Return the correlation of observed labels of two pools with latent covariance ``shared``."""
     renamed = [part.rename({_PART: _OTHER}) for part in others[:3]]
     covariance = xr.apply_ufunc(
         covariance_between,

@@ -79,7 +79,7 @@ def contrast(fit: xr.DataTree, weights: Mapping[str, float]) -> xr.DataArray:
 
 
 def _coefficient(fit: Any) -> xr.DataArray:
-    """Return the draws of coefficients, or raise."""
+    """Return the draws of the coefficients (chain, draw, term), or raise if the fit has none."""
     expected = "a fit with formula=, with the variable 'coefficient' in its group 'posterior'"
     if not isinstance(fit, xr.DataTree):
         raise ArgumentError("fit", expected=expected, found=brief(fit))

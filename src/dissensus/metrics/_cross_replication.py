@@ -39,7 +39,7 @@ def annotators_outweigh_items(fit: Any) -> xr.DataArray:
 
 
 Pair = Callable[[int, int], xr.DataArray]
-"""Function of the places of two pools that returns a value (chain, draw)."""
+"""Function of the places of two pools that returns their correlation (chain, draw)."""
 
 
 def normalized_xcc(
@@ -66,7 +66,7 @@ def normalized_xcc(
     pools : pair, optional
         Return this pair of pools only.
     reference : pool, optional
-        Return the pairs of each other pool with this pool. Not together with ``pools``.
+        Return the pairs of this pool with every other pool. Not together with ``pools``.
 
     Returns
     -------
@@ -77,8 +77,8 @@ def normalized_xcc(
     Notes
     -----
     The normalised xCC compares large panels, not two annotators. If annotators are careless without
-    a common bias, the normalised xCC is high, but the xCC is low. On the observed scale it is NaN
-    if the ICC of a pool is 0.
+    a common bias, the normalised xCC is high, but the xCC is low. On the observed scale the
+    normalised xCC is NaN if the ICC of a pool is 0.
 
     Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings"
     ("normalized xCC").
@@ -172,7 +172,7 @@ def _checked(fit: Any, scale: str) -> Components:
 
 
 def _by_place(matrix: xr.DataArray | None) -> Pair:
-    """Return a function that returns the entry of a matrix over pools."""
+    """Return a function of the places of two pools that returns this entry of a matrix of draws."""
     assert matrix is not None
     return lambda p, q: matrix.isel({POOL: p, other(POOL): q}, drop=True)
 
@@ -190,7 +190,10 @@ def _latent(parts: Components) -> Pair:
 
 
 def _observed(parts: Components) -> Pair:
-    """Return the correlation of observed labels of an item, one from each pool."""
+    """Return a function that returns the correlation of two observed labels of an item.
+
+    Each of its two arguments is the place of a label's pool.
+    """
     labels = observed_labels(parts)
     assert labels is not None
     rho, sd = _by_place(parts.correlation), parts.item**0.5
@@ -209,7 +212,10 @@ def _observed(parts: Components) -> Pair:
 
 
 def _normalized(pair: Pair) -> Pair:
-    """Divide by the root of the product of both pools' diagonal values, if positive."""
+    """Return a function that divides the xCC of two pools by the root of the product of their ICCs.
+
+    The value is NaN where this root is 0.
+    """
     own: dict[int, xr.DataArray] = {}
 
     def normalized(p: int, q: int) -> xr.DataArray:
@@ -248,7 +254,7 @@ def _arranged(
 
 
 def _matrix(pair: Pair, n_pools: int) -> xr.DataArray:
-    """Return all pairs, each computed once."""
+    """Return the values of all pairs (pool, pool_); each pair is computed once."""
     values = {(p, q): pair(p, q) for p in range(n_pools) for q in range(p + 1)}
     rows = [
         xr.concat([values[max(p, q), min(p, q)] for q in range(n_pools)], dim=other(POOL))
@@ -265,7 +271,7 @@ def _two_places(pools: Any, names: Any) -> tuple[int, int]:
 
 
 def _place(argument: str, pool: Any, names: Any) -> int:
-    """Return the place of a pool, or raise with the known pools."""
+    """Return the place of a pool, or raise an error that names the known pools."""
     known = names.tolist()
     if isinstance(pool, str | int | float | np.generic) and pool in known:
         return known.index(pool)

@@ -50,7 +50,7 @@ def event_plausibility(
     -----
     The plausibility is wrong if scores are not normal, for example near the ends of a bounded
     scale, since the normal distribution has no bounds. The result depends on the threshold: try
-    several.
+    several thresholds.
 
     Source: Stutz et al. (2023), Appendix A (toxicity and aesthetics).
 
@@ -204,7 +204,7 @@ def _finite(risks: list[Any], labels: Names) -> Floats:
 
 
 def _encoded(groups: list[Any], labels: Names) -> tables.Encoded:
-    """Return the code of each label's group; error messages name the label, not a row."""
+    """Return the names of groups, and the code of each label's group; errors name the label."""
     try:
         return tables.encode(_series(groups), "mapping", sort=True)
     except AnnotationError as problem:
@@ -237,7 +237,7 @@ def _looked_up(mapping: Mapping[Any, Any], labels: Names, name: str) -> list[Any
 
 
 def _summed(theta: xr.DataArray, group: Ints, n_groups: int) -> xr.DataArray:
-    """Return masses over (..., item, group)."""
+    """Return the sum of plausibilities of the labels in each group (..., item, group)."""
     if is_lazy(theta):
         dims = [*front(theta), ITEM, _GROUP]
         coords = coords_of(theta, front(theta)) | {_GROUP: n_groups}

@@ -30,7 +30,7 @@ SCALE: Final = 0.2
 SPREAD: Final = 1.3
 SHIFT: Final = -0.4
 """Insight is SCALE exp(SPREAD z) + SHIFT with z standard normal: mean .07, 89 % between -.37 and
-1.19. `benchmarks/insight.py` chooses the narrowest distribution with this mean whose intervals
+1.20. `benchmarks/insight.py` chooses the narrowest distribution with this mean whose intervals
 contain the true value in .8 of the cases on every real panel of 300 items or more."""
 ALIKE: Final = 8
 """The correlation of two systems' z is the share of equal predictions to this power: .43 if systems
@@ -76,11 +76,12 @@ def insights(
 def draw_insights(
     predictions: xr.Dataset, size: tuple[int, int], random_seed: Any = None
 ) -> xr.DataArray:
-    """Draw insights (chain, draw, system), correlated by `ALIKE`; copies have the same insight.
+    """Draw insights (chain, draw, system), with correlations from `ALIKE`.
 
-    The random numbers of a system are seeded by its predictions. So they do not depend on names, or
-    on the order of systems and items. Systems with different predictions have different random
-    numbers, also in separate calls with one seed.
+    The random numbers of a system are seeded by its predictions, and do not depend on its name or
+    on the order of systems and items. Systems with the same predictions have the same insight.
+    Systems with different predictions have different random numbers, also in separate calls with
+    one seed.
     """
     seed = int(generator(random_seed, "insight").integers(2**63))
     first = predictions["label_code"].isel({POSITION: 0}).transpose(SYSTEM, ITEM).to_numpy()
@@ -103,7 +104,7 @@ def draw_insights(
 
 
 def with_insight(prepare: Prepare, insight: xr.DataArray, random_seed: Any) -> Prepare:
-    """Return ``prepare`` with scores that are shifted by each system's insight."""
+    """Return a function like ``prepare``; each system's scores are shifted by its insight."""
 
     def leaning(theta: xr.DataArray, lists: xr.Dataset, label_space: Space) -> Score:
         score, lean = prepare(theta, lists, label_space), leans(theta, insight, random_seed)
@@ -115,10 +116,10 @@ def with_insight(prepare: Prepare, insight: xr.DataArray, random_seed: Any) -> P
 def leans(
     theta: xr.DataArray, insight: xr.DataArray, random_seed: Any
 ) -> Callable[[xr.DataArray, Hashable], xr.DataArray]:
-    """Return a function that shifts a system's scores (chain, draw, item), given its name.
+    """Return a function of scores (chain, draw, item) and a system's name that shifts the scores.
 
-    All systems share one random number per item and draw, so that systems with the same prediction
-    and the same insight are right in the same draws.
+    All systems share one random number per item and draw. So systems with the same prediction and
+    the same insight are right in the same draws.
     """
     seed = int(generator(random_seed, "items leaned").integers(2**31))
     keys = item_keys(theta[ITEM].to_numpy(), theta.sizes[CHAIN], seed=seed)

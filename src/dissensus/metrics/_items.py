@@ -23,12 +23,11 @@ ARGUMENT = "weights"
 def weights_for(
     scores: xr.DataArray, weights: Any = None, random_seed: Any = None
 ) -> xr.DataArray | None:
-    """Return weights over items, or None.
+    """Return weights over items; None, for equal weights, if ``weights`` is None.
 
     A DataArray with the coordinate ``item``, a mapping, and a Series whose index holds the items
-    are matched by name, other weights by place. If a DataArray has other dims, such as chain and
-    draw, the mean has these dims too. "bayesian-bootstrap" draws weights from Dirichlet(1, ..., 1)
-    for each draw.
+    are matched by name, other weights by place. A DataArray may have further dims, such as chain
+    and draw. "bayesian-bootstrap" draws weights from Dirichlet(1, ..., 1) for each draw.
     """
     if weights is None:
         return None
@@ -78,7 +77,7 @@ def _with_other_dims(scores: xr.DataArray, weights: xr.DataArray) -> xr.DataArra
                 expected=f"{scores.sizes[dim]} along {dim!r}",
                 found=f"{weights.sizes[dim]}",
             )
-    if weights.chunks is None:  # a check would compute chunks
+    if weights.chunks is None:  # a check of chunks would compute them
         check_values(weights.to_numpy(), ARGUMENT)
     return weights
 
@@ -107,8 +106,8 @@ def bootstrap_weights(
 def over_items(scores: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArray:
     """Average scores over items.
 
-    If one score is undefined, the mean is undefined: without the item, systems would be compared on
-    different items. Items of weight 0 are left out.
+    If one score is undefined, the mean is undefined: otherwise systems would be compared on
+    different items. Items of weight 0 may have undefined scores.
     """
     if weights is None:
         return scores.mean(ITEM, skipna=False)
@@ -128,7 +127,10 @@ def over_items(scores: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArr
 
 
 def by_system(parts: Sequence[xr.Dataset], systems: Names, better: Mapping[str, str]) -> xr.Dataset:
-    """Join the metrics of systems, draws in front; ``better`` gives the direction of each."""
+    """Join the metrics of systems (chain, draw, ..., system).
+
+    ``better`` gives for each metric whether "higher" or "lower" values are better.
+    """
     out = xr.concat(parts, dim=xr.IndexVariable(SYSTEM, systems), coords="minimal")
     for name, direction in better.items():
         out[name].attrs = {"better": direction}

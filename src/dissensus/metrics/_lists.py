@@ -47,8 +47,8 @@ def align(
     """Return the plausibility and the lists of predictions on common items, and the label space.
 
     The lists are variables ``code``, ``start``, ``end`` (item, system, position), see
-    `dissensus.kernels.overlap`, and ``length`` (item, system). With ``checked``, labels are not
-    checked again: a block of items may have no known label.
+    `dissensus.kernels.overlap`, and ``length`` (item, system). With ``checked``, labels were
+    checked for all items before: the predictions for a block may contain no known label.
     """
     check_lists(predictions)
     plausibility, predictions = common_items(plausibility, predictions, on_missing)
@@ -113,7 +113,7 @@ def _widened(label_space: Space, predicted: Names) -> Space:
 
 
 def _codes(predictions: xr.Dataset, labels: Names) -> Ints:
-    """Translate label codes into the plausibility's label space."""
+    """Return predicted labels as codes of the label space ``labels`` (item, system, position)."""
     code = predictions["label_code"].transpose(ITEM, SYSTEM, POSITION).to_numpy()
     place = tables.match(predictions[LABEL].to_numpy(), labels)
     place = np.where(place < 0, OUTSIDE, place)
@@ -130,8 +130,8 @@ def on_candidates(
 ) -> xr.DataArray:
     """Apply a kernel of the candidate form (`dissensus.kernels.remainder`).
 
-    All such kernels begin with masses, codes, sizes, concentration and keys; ``more`` are further
-    arguments, with core dims ``more_dims``.
+    The first arguments of such a kernel are masses, codes, sizes, concentration and keys. ``more``
+    are its further arguments, with core dims ``more_dims``.
     """
     dims = (ITEM, CANDIDATE)
     return xr.apply_ufunc(
@@ -167,8 +167,8 @@ def _hashes(plausibility: xr.DataArray, dim: str) -> xr.DataArray:
 # Draws in chunks: sums over blocks of items.
 
 BlockScore = Callable[..., xr.DataArray]
-"""Function of draws, predictions, and weights or None, of some items. Returns scores (..., system),
-or with ``per_item=True`` (..., item, system)."""
+"""Function of the draws, predictions and weights (or None) of some items. It returns scores
+(..., system), or with ``per_item=True`` (..., item, system)."""
 
 
 def lists_by_block(
@@ -180,7 +180,7 @@ def lists_by_block(
     *,
     per_item: bool,
 ) -> xr.DataArray:
-    """Score lists of predictions block by block; items are those of ``theta``, in order."""
+    """Score lists block by block; ``predictions`` have the items of ``theta``, in its order."""
     check_lists(predictions)
     check_labels(predictions, all_labels(theta))
     predictions = predictions.assign_coords({ITEM: theta[ITEM]})  # spelled as in theta
@@ -203,12 +203,12 @@ def lists_by_block(
         coords=coords,
         reduced=True,
     )
-    # Sums of counts are exact, so that equal systems have equal scores; means of means are not.
+    # Sums of counts have no rounding errors, unlike means of means: equal systems score the same.
     return sums.sum(ITEM, skipna=False) / theta.sizes[ITEM]
 
 
 def _each(score: BlockScore, *, summed: bool) -> Callable[..., xr.DataArray]:
-    """Return a function that scores the items of a block, or sums their scores."""
+    """Return a function that returns a block's scores, or with ``summed`` their sum over items."""
 
     def scored(block: xr.DataArray, lists: xr.Dataset) -> xr.DataArray:
         scores = score(block, lists, per_item=True)
@@ -225,7 +225,7 @@ def _weighted(
     dims: list[Any],
     coords: dict[Any, Any],
 ) -> xr.DataArray:
-    """Average the means of blocks with their weights."""
+    """Return weighted mean scores (..., system), from the mean and the weight of each block."""
     if weights.dims == (ITEM,):  # items of weight 0 may have undefined scores
         positive = {ITEM: (weights > 0).to_numpy()}
         theta, predictions, weights = (
@@ -251,7 +251,7 @@ def _weighted(
 def _mean_and_weight(
     score: BlockScore, block: xr.DataArray, lists: xr.Dataset, weights: xr.DataArray
 ) -> xr.DataArray:
-    """Return the mean of a block, and its weight."""
+    """Return the mean score of a block of items, and the sum of their weights, along ``part``."""
     total = weights.sum(ITEM)
     mean = score(block, lists, weights).where(total > 0, 0.0)
     both = [mean, total.broadcast_like(mean)]
@@ -301,20 +301,20 @@ class _DistinctTops(NamedTuple):
     top: xr.DataArray
     """(sequence, place): codes of labels; one label stands for all labels that are in no list."""
     item: xr.DataArray
-    """(sequence): place of the item of the sequence."""
+    """(sequence): place of the item in which the sequence occurs."""
     number: xr.DataArray
-    """(..., item): index of the draw's sequence."""
+    """(..., item): place along ``sequence`` of the draw's sequence."""
 
 
 _SEQUENCE = "sequence"
 _MOST_SEQUENCES = 4096
-"""Sequences are numbered by a table if an item has at most this number of possible sequences."""
+"""Maximum number of possible sequences of an item; with more, each draw is scored separately."""
 
 
 def _distinct(
     theta: xr.DataArray, label_space: Space, lists: xr.Dataset, depth: int
 ) -> _DistinctTops | None:
-    """Return the distinct sequences, or None if scoring each draw separately is as fast."""
+    """Return the distinct sequences; None if it is as fast to score each draw separately."""
     deepest, known = remembered(theta)
     if not deepest and lists.sizes[SYSTEM] == 1:
         return None
@@ -330,7 +330,7 @@ def _distinct(
 
 
 def _without_repeats(codes: Ints) -> Ints:
-    """Return the distinct codes of each row, with as few columns as possible."""
+    """Return the distinct codes of each row, in as few columns as possible, padded by `OUTSIDE`."""
     codes = np.sort(codes, axis=1)
     codes[:, 1:][codes[:, 1:] == codes[:, :-1]] = OUTSIDE
     codes = -np.sort(-codes, axis=1)
@@ -352,7 +352,7 @@ def _numbered(top: xr.DataArray, listed: Ints) -> _DistinctTops:
 
 
 Score = Callable[[xr.Dataset], xr.DataArray]
-"""Function of one system's lists that returns scores (..., item)."""
+"""Function of one system's lists that returns the scores of the lists (..., item)."""
 
 Prepare = Callable[[xr.DataArray, xr.Dataset, Space], Score]
 """Function of the plausibility, all lists and the label space that returns a `Score`."""
@@ -378,7 +378,7 @@ def list_metric(
     on_missing: str = "raise",
     random_seed: Any = None,
 ) -> xr.DataArray:
-    """Score every system's lists draw by draw, one system at a time to save memory."""
+    """Return the scores of every system's lists in each draw; one system at a time saves memory."""
     arguments.flags(per_item=per_item)
     if per_item and weights is not None:
         raise ArgumentError(
@@ -417,7 +417,7 @@ def _scored(
     on_missing: str = "raise",
     checked: bool = False,
 ) -> xr.DataArray:
-    """Score draws in memory."""
+    """Return scores (..., system), or with ``per_item`` (..., item, system), of draws in memory."""
     theta, lists, label_space = align(theta, predictions, on_missing, checked=checked)
     weights = weights_for(theta, weights, random_seed)
     score = prepare(theta, lists, label_space)
@@ -438,8 +438,9 @@ def from_top(
 ) -> Prepare:
     """Return a metric of each draw's most plausible labels, up to ``limit`` or the longest list.
 
-    ``kernel`` scores these labels against a list (code, start, end) and one extra argument with
-    core dims ``extra_dims``, made by ``extra`` from one system's lists and the number of labels.
+    ``kernel`` scores a predicted list (code, start, end) against these labels. Its last argument,
+    with core dims ``extra_dims``, is computed by ``extra`` from one system's lists and the number
+    of labels.
     """
 
     def prepare(theta: xr.DataArray, lists: xr.Dataset, label_space: Space) -> Score:

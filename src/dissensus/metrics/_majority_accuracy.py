@@ -59,9 +59,9 @@ def majority_accuracy(n_annotators: Any, accuracy: Any, n_labels: int = 2) -> An
 
     Notes
     -----
-    The result is exact, without simulation. With two labels, an even number of annotators is as
-    good as the next lower odd number. If annotators are better than chance, the accuracy never
-    decreases with their number.
+    The result is exact, without simulation. If annotators are equally accurate and better than
+    chance, the accuracy never decreases with their number; with two labels, an even number of them
+    is as good as the next lower odd number.
 
     Annotators are assumed to err independently. If they share mistakes, or some items are hard for
     all, the majority is less often right: see `evaluate`, or pass accuracies by item (annotator,
@@ -110,8 +110,8 @@ def annotators_for_truth(accuracy: Any, target: float = 0.95, n_labels: int = 2)
     -------
     xarray.DataArray, array or float
         ``annotators_for_truth``, whole numbers, with the dims of ``accuracy``. Infinity where
-        annotators are not better than chance (1 / n_labels), or where more than 999 annotators
-        (several labels) or 2^50 (two labels) would be needed.
+        annotators are not better than chance (1 / n_labels), or where more than 2^50 annotators
+        (two labels) or 999 (more labels) would be needed.
 
     Notes
     -----
@@ -154,7 +154,7 @@ def _by_size(accuracy: Floats, size: Floats, n_labels: int) -> Floats:
 
 
 def _of_each(n_annotators: Any, accuracy: Numbers) -> bool:
-    """Return whether there is an accuracy for each annotator, not one accuracy for all."""
+    """Return whether each annotator has an accuracy, or raise if their number is unknown."""
     each = ANNOTATOR in accuracy.dims if isinstance(accuracy, xr.DataArray) else accuracy.ndim > 0
     if n_annotators is None and not each:
         raise ArgumentError(
@@ -181,7 +181,7 @@ def _check_count(n_annotators: Any, count: int) -> None:
 
 
 def _check_most(size: Any, n_labels: int) -> None:
-    # With two labels the accuracy is a binomial tail, which is fast for any number.
+    # With two labels the accuracy is a binomial tail, which is fast for any number of annotators.
     if n_labels > 2 and size.size and size.max() > MOST:
         raise ArgumentError(
             "n_annotators",

@@ -31,9 +31,9 @@ from dissensus.metrics._lists import (
 
 
 def _weighted(limit: float, weigh: Callable[[xr.DataArray, xr.DataArray], xr.DataArray]) -> Prepare:
-    """Return a metric that weights the overlap at each depth up to a limit.
+    """Return a metric that is a weighted sum of the overlaps at the depths up to a limit.
 
-    ``weigh`` gets the depths 1, 2, ... and the lengths of the lists, up to the limit.
+    ``weigh`` returns the weights, from the depths 1, 2, ... and the lengths of the lists.
     """
 
     def tail(lists: xr.Dataset, top: int) -> xr.DataArray:
@@ -323,7 +323,7 @@ def spearman_footrule(
 
 
 def _whole_order(dense: Callable[..., Any], sparse: Callable[..., Any]) -> Prepare:
-    """Return a metric of the order of all labels."""
+    """Return a metric of the order of all labels, from kernels for dense and candidate forms."""
 
     def prepare(theta: xr.DataArray, lists: xr.Dataset, space: Space) -> Score:
         _check_space(lists, space)
@@ -358,7 +358,7 @@ def _check_space(lists: xr.Dataset, space: Space) -> None:
 
 
 def _mid_ranks(lists: xr.Dataset, n_labels: int) -> xr.DataArray:
-    """Return the mid-rank of each label in each predicted list; unlisted labels are tied last."""
+    """Return mid-ranks of all labels in the lists (item, label); unlisted labels are tied last."""
     code, start, end = (
         lists[name].transpose(ITEM, POSITION).to_numpy() for name in ("code", "start", "end")
     )

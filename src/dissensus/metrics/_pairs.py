@@ -25,11 +25,12 @@ def win_rate_rows(
     strength: Floats, tie: Floats, side: float, apart: Floats, tied: Floats, weight: Floats,
     out: Floats,
 ) -> None:  # fmt: skip
-    """Write the mean share of votes that each system wins, ties as halves (system).
+    """Write to ``out`` (system) the share of votes that each system wins; a tie counts as half.
 
-    ``strength`` (item, system), ``tie`` (item). ``apart`` is added to each difference and ``tied``
-    to the tendency to ties, with the probabilities ``weight``. ``side`` is added in half of the
-    votes and subtracted in the others, since each system is on the left in half of the votes.
+    ``strength`` is (item, system), ``tie`` (item). ``apart`` is added to each difference of
+    strengths and ``tied`` to the tendency to ties, with the probabilities ``weight``. ``side`` is
+    added in half of the votes and subtracted in the other half, since each system is on the left
+    in half of the votes.
     """
     n_items, n = strength.shape
     n_sides = 1 if side == 0.0 else 2
@@ -53,8 +54,9 @@ def win_rate_rows(
 
 
 _NODES: Final = 16, 8
-"""Number of quadrature nodes for a new prompt: of the difference between two systems, and of ties.
-Errors of win rates are at most .0004 for spreads up to 2, and .0015 on the prompts of the fit."""
+"""Numbers of quadrature nodes for the difference between two systems on a new prompt, and for the
+tendency to ties; 32 and 1 if prompts do not differ in ties. Win rates are then wrong by at most
+.0004 for spreads up to 2, and by at most .0015 on the prompts of the fit."""
 
 
 def win_rate(
@@ -105,7 +107,8 @@ def win_rate(
     half of the votes. The voter's tastes are averaged over their normal distribution
     (``annotator_taste_spread``). On new prompts, effects and tendencies to ties of prompts are
     averaged over their distributions. Without effects of prompts and without verdicts ``new_items``
-    changes only rounding. Without verdicts, covariates of answers are taken to be equal.
+    changes only rounding. Without verdicts, both answers of a pair are taken to have the same
+    covariates.
 
     With judges' verdicts (``predictions=``) the win rate is the share of people's votes on the
     judged pairs, one vote on each. Votes that were not cast are drawn from a random voter, with new
@@ -160,9 +163,10 @@ def win_rate(
 
 
 def _unseen(draws: xr.Dataset, *, new_items: bool) -> tuple[Floats, Floats, Floats]:
-    """Return quadrature nodes of new tastes and prompts, and their weights.
+    """Return quadrature nodes for the tastes of new voters and for new prompts, and their weights.
 
-    Nodes (chain, draw, node) are added to differences and tendencies to ties. Weights are (node).
+    The first nodes (chain, draw, node) are added to differences of strengths, the second nodes to
+    tendencies to ties. Weights are (node).
     """
     sources = {"annotator_taste_spread": True, "item_spread": new_items}
     spreads = [
@@ -172,11 +176,11 @@ def _unseen(draws: xr.Dataset, *, new_items: bool) -> tuple[Floats, Floats, Floa
         return np.zeros(1), np.zeros(1), np.ones(1)
     with_ties = new_items and "item_tie_spread" in draws
     n_apart, n_tied = _NODES if with_ties else (2 * _NODES[0], 1)
-    if not new_items:  # small spreads need fewer nodes, and rates are averaged over prompts
+    if not new_items:  # small spreads, and means over prompts, need fewer nodes
         n_apart = int(np.clip(np.ceil(6.0 * np.max(spreads)), 4, _NODES[0]))
     (x, of_x), (y, of_y) = (np.polynomial.hermite_e.hermegauss(n) for n in (n_apart, n_tied))
     weights = np.multiply.outer(of_x, of_y).ravel()
-    # The difference of two systems has twice the variance.
+    # The difference of two systems' effects has twice the variance of one effect.
     spread = np.sqrt(2.0 * sum(np.square(spreads)))
     apart = spread[..., None] * np.repeat(x, n_tied)
     tied = np.zeros(len(weights))
@@ -186,7 +190,7 @@ def _unseen(draws: xr.Dataset, *, new_items: bool) -> tuple[Floats, Floats, Floa
 
 
 def _require_effects(draws: xr.Dataset, hint: str) -> None:
-    """Raise if effects of prompts were not kept."""
+    """Raise if the fit does not contain the effects of prompts."""
     if "item_effect" not in draws or ("item_tie_spread" in draws and "item_tie" not in draws):
         raise ArgumentError(
             "fit", expected="effects of prompts, for the win rate on these prompts",
@@ -198,7 +202,7 @@ def _judged(
     fit: xr.DataTree, draws: xr.Dataset, rng: np.random.Generator, *, new_items: bool,
     anew: bool, panel: int,
 ) -> xr.DataArray:  # fmt: skip
-    """Return the share of people's votes on the judged pairs that each system wins."""
+    """Return draws of the share of people's votes on the judged pairs that each system wins."""
     if "item_spread" in draws:
         _require_effects(draws, "Fit with keep_items=True")
     groups = [name for name in ("constant_data", "observed_data") if name not in fit.children]
@@ -220,7 +224,8 @@ def _judged(
     score = 0.5 + 0.5 * (1.0 - outcome) * known["vote_turn"].to_numpy()
     cast, score = (np.zeros_like(cast), 0.0 * score) if anew else (cast, score)
     total = np.bincount(known["vote_pair"], score, minlength=n_pairs)
-    pairs_lacking = [np.flatnonzero(cast <= k) for k in range(panel)]  # that lack vote k
+    # For each k, the pairs with at most k votes; one further vote is drawn on each of them.
+    pairs_lacking = [np.flatnonzero(cast <= k) for k in range(panel)]
     lacking = known.isel({PAIR: np.concatenate(pairs_lacking)})
     of_left, of_right = (
         coo_array(
@@ -263,7 +268,7 @@ class Votes(NamedTuple):
     """Votes on pairs (sample, pair)."""
 
     won: Floats
-    """1 if the left system wins, 1/2 for a tie, 0 if the right wins; or the expectation."""
+    """1 if the left system wins, 1/2 for a tie, 0 if the right system wins; or the expectation."""
     voter: Ints
     """Code of the voter."""
 
@@ -271,7 +276,7 @@ class Votes(NamedTuple):
 def vote_on(
     draws: xr.Dataset, known: xr.Dataset, rng: np.random.Generator, *, expected: bool
 ) -> Votes:
-    """Draw a vote on each pair, or compute its expectation, given draws (sample, ...)."""
+    """Draw a vote on each pair in each draw (sample), or compute the expected vote."""
     left, right, item = (known[f"pair_{name}"].to_numpy() for name in ("left", "right", "item"))
     strength, n = draws["beyond_judge"].to_numpy(), draws.sizes[SYSTEM]
     ahead = strength[:, left] - strength[:, right]
@@ -331,9 +336,10 @@ def vote_on(
 
 
 def _apart_by_taste(keys: Ints, rng: np.random.Generator) -> Floats:
-    """Draw voters' tastes; return left minus right for each vote (sample, pair), in spreads.
+    """Draw voters' tastes for systems; return left minus right for each vote (sample, pair).
 
-    ``keys`` (side, sample, pair) are different for each sample, voter and system.
+    The unit is the spread of tastes. ``keys`` (side, sample, pair) identify the sample, voter and
+    system.
     """
     distinct, place = np.unique(keys, return_inverse=True)
     left, right = rng.normal(size=len(distinct))[place].reshape(keys.shape)
@@ -341,7 +347,7 @@ def _apart_by_taste(keys: Ints, rng: np.random.Generator) -> Floats:
 
 
 def _won(ahead: Floats, odds: Any, at: Floats | None) -> Floats:
-    """Return the left system's share of each vote: drawn by uniform numbers ``at``, or expected."""
+    """Return the left system's share of votes: drawn with uniform numbers ``at``, or expected."""
     small = np.exp(-0.5 * np.abs(ahead))
     total = 1.0 + small * (small + odds)
     leads = 1.0 / total  # the side that is ahead wins

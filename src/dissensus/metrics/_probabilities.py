@@ -135,7 +135,10 @@ def probability_score(
 def _scores(
     theta: xr.DataArray, p: Floats, n_labels: int, bins: int, weights: xr.DataArray | None
 ) -> xr.Dataset:
-    """Return the scores of one system, whose probabilities are (item, label)."""
+    """Return the scores of one system with the probabilities ``p`` (item, label).
+
+    The first ``n_labels`` labels are those of ``theta``; annotators cannot give the other labels.
+    """
     inside = xr.DataArray(p[:, :n_labels], dims=(ITEM, LABEL))
     outside, squares = (xr.DataArray(total, dims=ITEM)
                         for total in (p[:, n_labels:].sum(axis=1), (p**2).sum(axis=1)))  # fmt: skip

@@ -107,9 +107,10 @@ def sensitivity_specificity(
     parts = []
     for place in range(predictions.sizes[SYSTEM]):
         n_first = first[:, place].sum(axis=1)
+        # Of k tied first labels, each counts as 1/k.
         share = [
             xr.DataArray(flags[:, place].sum(axis=1) / n_first, dims=ITEM) for flags in first_flags
-        ]  # tied first labels share the credit
+        ]
         panel = of_panel
         if insight_draws is not None:
             system = predictions.isel({SYSTEM: [place]})
@@ -117,7 +118,7 @@ def sensitivity_specificity(
                 theta, system, per_item=True, insight=insight_draws.isel({SYSTEM: [place]}),
                 random_seed=random_seed,
             ).isel({SYSTEM: 0}, drop=True).drop_vars(ITEM)  # fmt: skip
-            # The system's label, and whether it is right, determine the panel's label.
+            # The panel's label follows from the system's label and whether that label is right.
             panel = xr.where(share[0] == 1, right, xr.where(share[1] == 1, 1 - right, of_panel))
         parts.append(xr.Dataset({
             "sensitivity": _ratio(share[0] * panel, panel, weights),
@@ -133,7 +134,7 @@ def _other(labels: list[Any], positive: Any) -> Any:
 
 
 def _panel(theta: xr.DataArray, predictions: xr.Dataset, positive: Any) -> xr.DataArray:
-    """Return whether the panel's label is the positive one: 1 or 0 (..., item)."""
+    """Return 1 where the panel's label is the positive label, else 0 (..., item)."""
     zeros = np.zeros((predictions.sizes[ITEM], 1, 1), dtype=np.int64)
     dims = (ITEM, SYSTEM, POSITION)
     always = xr.Dataset(

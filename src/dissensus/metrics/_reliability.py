@@ -108,8 +108,8 @@ def annotator_icc(fit: Any, scale: str = "latent") -> xr.DataArray:
     Notes
     -----
     Lower values are better. If the annotator ICC exceeds the ICC, a label depends more on its
-    annotator than on its item, and the source calls such data unacceptable. Whether it exceeds the
-    ICC does not depend on the scale.
+    annotator than on its item, and the source calls such data unacceptable. Which of the two is
+    larger does not depend on the scale.
 
     Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings" ("labeler
     ICC").
@@ -144,7 +144,7 @@ def annotator_variance(parts: Components) -> xr.DataArray:
 def _share(
     parts: Components, variance: xr.DataArray, scale: str, name: str, better: str
 ) -> xr.DataArray:
-    """Return the correlation of two labels that share a part of the variance."""
+    """Return draws of the correlation of two labels that have the latent ``variance`` in common."""
     labels = None if scale == LATENT else observed_labels(parts)
     shares = variance / parts.total if labels is None else correlation_within(labels, variance)
     pools = [POOL] if POOL in shares.dims else []
@@ -247,7 +247,7 @@ def annotators_needed(icc: Any, target: float) -> Any:
 
 
 def _reliability(icc: Any) -> Numbers:
-    # NaN is an undefined draw.
+    # NaN is valid: it is an undefined draw.
     expected = "reliabilities of one label, from -1 to 1"
     return numbers("icc", icc, expected, lambda x: np.isnan(x) | (abs(x) <= 1))
 

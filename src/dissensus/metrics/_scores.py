@@ -101,7 +101,7 @@ def score_error(
     weights = weights_for(mean, weights, random_seed)
     number = predicted_numbers(predictions).astype(np.float64)
     names = number[SYSTEM].to_numpy()
-    # Subtract one origin from both: large numbers would lose digits in differences.
+    # Subtract one number from means and predictions: differences of large numbers lose digits.
     origin = float(number.mean())
     mean, number = mean - origin, number.drop_vars(ITEM) - origin
     parts = [_errors(mean, number.isel({SYSTEM: k}, drop=True), weights) for k in range(len(names))]
@@ -133,9 +133,10 @@ def _means(fit: Any) -> xr.DataArray:
 
 
 def _warn_of_tails(fit: Any, items: Array) -> None:
-    """Warn if means of items without scores have draws without a finite variance.
+    """Warn if the means of items without scores have no finite variance in some draws.
 
-    Given the prior, such a mean has a t distribution with twice ``prior_shape`` degrees of freedom.
+    Given the prior, the mean of an item without scores has a t distribution with twice
+    ``prior_shape`` degrees of freedom.
     """
     if not isinstance(fit, xr.DataTree) or not {"posterior", "constant_data"} <= set(fit.children):
         return

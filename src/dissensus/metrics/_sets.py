@@ -130,9 +130,10 @@ def set_score(
 def rates_of_labels(
     fits: Mapping[Any, Any], predictions: xr.Dataset, *, on_missing: str, random_seed: Any
 ) -> xr.Dataset:
-    """Return F1, sensitivity and specificity of each label, given the sets of `set_score`.
+    """Return each system's F1, sensitivity and specificity for each label.
 
-    Dims are (chain, draw, element, system). A rate is NaN in draws in which no item counts.
+    The sets of items are those of `set_score`. Dims are (chain, draw, element, system). A rate is
+    NaN in draws in which its denominator is 0.
     """
     drawn = _drawn(fits, predictions, on_missing, None, random_seed)
     parts = []
@@ -145,14 +146,14 @@ def rates_of_labels(
 
 
 def members(fits: Mapping[Any, Any], random_seed: Any) -> list[xr.DataArray]:
-    """Return in which draws each label is true (..., item), without weights of predictions."""
+    """Return whether each label is true in each draw (..., item); predictions have no weight."""
     sources = _sources(fits, np.empty(0, object), random_seed, ordered=False)
     place = np.arange(sources[0].share.sizes[ITEM])
     return [_member(source, place, None, None) for source in _paired(sources)]
 
 
 class _Drawn(NamedTuple):
-    """The sets of each draw, and the sets that systems predict."""
+    """The draws from which items' sets are computed, and the sets that systems predict."""
 
     sources: list[_Source]
     place: Ints
@@ -173,7 +174,7 @@ class _Drawn(NamedTuple):
         return self.sources[0].share.isel({ITEM: self.place})
 
     def sets(self, s: int) -> list[xr.DataArray]:
-        """Return in which draws each label is in the sets with which a system is compared."""
+        """Return whether each label is in items' sets (..., item), to compare system ``s``."""
         name = self.systems[s]
         if not self.predicted:
             return [_member(source, self.place, name, None) for source in self.sources]
@@ -188,7 +189,7 @@ class _Drawn(NamedTuple):
 def _sources(
     fits: Mapping[Any, Any], systems: Names, random_seed: Any, *, ordered: bool
 ) -> list[_Source]:
-    """Return the draws of each label's fit, each with a separate seed."""
+    """Return the draws of each label's fit, with a separate seed for each label."""
     seeds = generator(random_seed, "true sets").integers(2**63, size=len(fits)).tolist()
     return [
         _source(fit, label, seed, systems, ordered=ordered)
@@ -200,7 +201,7 @@ def _drawn(
     fits: Mapping[Any, Any], predictions: xr.Dataset, on_missing: str, insight: Any,
     random_seed: Any,
 ) -> _Drawn:  # fmt: skip
-    """Check fits and predictions, and match their items and systems."""
+    """Check fits and predictions; return the draws and predicted sets of their common items."""
     elements = _elements(fits)
     predictions = checked_predictions(predictions, sets=True)
     kind = predictions.attrs["kind"]
@@ -251,10 +252,10 @@ def _elements(fits: Any) -> Array:
 
 
 class _Source(NamedTuple):
-    """Draws of one label."""
+    """The draws of one label's fit."""
 
     share: xr.DataArray
-    """(..., item): plausibility, or probability of being true."""
+    """(..., item): plausibility of the label, or probability that it is true."""
     seed: int
     of_panel: bool
     weight: xr.DataArray | None = None
@@ -272,7 +273,7 @@ class _Source(NamedTuple):
 
 
 def _source(fit: Any, label: Any, seed: int, systems: Names, *, ordered: bool) -> _Source:
-    """Return the draws of a fit, or raise if they are not of the panel or the truth."""
+    """Return the draws of a fit, or raise if they are neither of the panel nor of the truth."""
     posterior = fit["posterior"].to_dataset() if _has_posterior(fit) else fit
     if isinstance(posterior, xr.DataArray) and posterior.name == _TRUTH:
         posterior = posterior.to_dataset()
@@ -296,7 +297,7 @@ def _source(fit: Any, label: Any, seed: int, systems: Names, *, ordered: bool) -
 
 
 def _require_evidence(posterior: xr.Dataset, label: Any, systems: Names, *, ordered: bool) -> None:
-    """Raise if the systems' predictions are not evidence of the truth in a fit."""
+    """Raise unless the fit used the systems' predictions as evidence of the truth."""
     known = posterior[SYSTEM].to_numpy() if SYSTEM in posterior.coords else np.empty(0, object)
     lacking = systems[tables.match(systems, known) < 0]
     left_out = posterior.attrs.get("hyper_evidence") == "annotators"
@@ -319,7 +320,7 @@ def _member(
     source: _Source, place: Ints, system: Any, predicted: Flags | None,
     insight: xr.DataArray | None = None,
 ) -> xr.DataArray:  # fmt: skip
-    """Return in which draws the label is in the sets of items (..., item)."""
+    """Return whether the panel's or the true set of each item contains the label (..., item)."""
     if source.of_panel:
         member = (source.share > _HALF).isel({ITEM: place})
         if insight is None or predicted is None:
@@ -328,14 +329,15 @@ def _member(
         claim = xr.DataArray(predicted, dims=ITEM)
         right = (member == claim).astype(np.float64).drop_vars(ITEM)
         return (lean(right, insight, keys) > _HALF) == claim
-    drawn = np.random.default_rng(source.seed).random(source.share.shape)  # equal for all systems
+    # The random numbers are the same for all systems.
+    drawn = np.random.default_rng(source.seed).random(source.share.shape)
     return _probability(source, place, system, predicted) > drawn[..., place]
 
 
 def _probability(
     source: _Source, place: Ints, system: Any, predicted: Flags | None
 ) -> xr.DataArray:
-    """Return the probability that the label is true, given a system's prediction (..., item)."""
+    """Return the probability (..., item) that the label is true, given a system's prediction."""
     share = source.share.isel({ITEM: place}).drop_vars(ITEM)
     if source.weight is None or predicted is None:
         return share
@@ -349,17 +351,17 @@ def _probability(
 
 
 def _paired(sources: list[_Source]) -> list[_Source]:
-    """If errors are correlated, pair the draws of each label with draws of the first label.
+    """Return the draws of all labels; with correlated errors, draws of different labels are paired.
 
     The uncertainty about errors is assumed to be common to all labels. So draws are paired by rank:
-    draws of the truth by their error correlation, and each system's weights by their size.
+    draws of the truth by their error correlation, and draws of a system's weight by their size.
     """
     first = sources[0]
     if first.weight is None or first.posterior is None:
         return sources
     out = [first]
     for source in sources[1:]:
-        assert source.weight is not None and source.posterior is not None  # fits are alike
+        assert source.weight is not None and source.posterior is not None  # as in the first
         order = _ranked(source.posterior["error_correlation"], first.posterior["error_correlation"])
         share = source.share.copy(
             data=np.take_along_axis(source.share.to_numpy(), order[..., None], axis=-2)
@@ -377,7 +379,7 @@ def _paired(sources: list[_Source]) -> list[_Source]:
 
 
 def _ranked(draws: xr.DataArray, first: xr.DataArray) -> Ints:
-    """Return the order of ``draws`` (..., draw) that gives them the ranks of ``first``."""
+    """Return the order (..., draw) in which the values of ``draws`` are ranked like ``first``."""
     order = np.empty(draws.shape, dtype=np.int64)
     np.put_along_axis(
         order, first.transpose(*draws.dims).to_numpy().argsort(axis=-1, kind="stable"),
@@ -399,7 +401,7 @@ def _has_posterior(fit: Any) -> bool:
 
 
 def _of_answer(draws: xr.DataArray, label: Any) -> xr.DataArray:
-    """Return the draws of "yes"."""
+    """Return the draws of the label "yes" (..., item)."""
     answers = draws[LABEL].to_numpy().tolist() if LABEL in draws.coords else []
     if _YES not in answers:
         raise ArgumentError(
@@ -435,7 +437,10 @@ def _require_equal_items(sources: list[_Source], elements: Array) -> None:
 
 
 def _predicted(predictions: xr.Dataset, system: int, elements: Array) -> tuple[Flags, xr.DataArray]:
-    """Return a system's sets (item, label), and their sizes with labels without a fit (item)."""
+    """Return the sets that a system predicts (item, label), and their sizes (item).
+
+    Labels without a fit count in the sizes only.
+    """
     dims = (ITEM, POSITION)
     code = predictions["label_code"].isel({SYSTEM: system}).transpose(*dims).to_numpy()
     place = tables.match(predictions[LABEL].to_numpy(), elements)
@@ -449,7 +454,7 @@ def _predicted(predictions: xr.Dataset, system: int, elements: Array) -> tuple[F
 def _distinct(
     predictions: xr.Dataset, predicted: list[tuple[Flags, xr.DataArray]], elements: Array
 ) -> xr.Dataset:
-    """Return predictions of one label for each distinct set, named by the labels in it."""
+    """Return predictions in which each distinct set is a single label, named by its members."""
     order = np.argsort(elements.astype(str), kind="stable")
     names = elements[order].astype(str).tolist()
     held = np.stack([flags[:, order] for flags, _ in predicted], axis=1)
@@ -500,7 +505,7 @@ def _rates(member: xr.DataArray, predicted: Flags) -> xr.Dataset:
 
 
 def _places(predictions: xr.Dataset, system: int, elements: Array) -> Floats:
-    """Return the block of each label in a system's list (item, label): the last if not listed."""
+    """Return each label's block in a system's lists (item, label); unlisted labels come last."""
     dims = (ITEM, POSITION)
     lists = predictions.isel({SYSTEM: system})
     code, block = (lists[name].transpose(*dims).to_numpy() for name in ("label_code", "block"))
@@ -521,7 +526,7 @@ def _ranking_loss(
     values = np.stack([member.to_numpy() for member in sets], axis=-1)
     row = np.arange(len(place))
     wrong = np.zeros(shape)
-    for ties in (np.arange(n), -np.arange(n)):  # in both orders: half of the tied pairs are wrong
+    for ties in (np.arange(n), -np.arange(n)):  # a tied pair is wrong in one of two orders
         order = np.lexsort((np.broadcast_to(ties, place.shape), place), axis=-1)
         before = np.zeros(shape, dtype=np.int32)  # labels outside the set that come earlier
         for k in range(n):

@@ -230,8 +230,8 @@ def calibration(
     """Draw how often annotators give a system's most probable label, against its probability.
 
     Items are sorted by that probability into bins. On the dashed line probabilities are right;
-    below it the system is overconfident. Bars are intervals for these items, and the area of a dot
-    shows its number of items.
+    below this line the system is overconfident. Bars are intervals for these items, and the area of
+    a dot shows its number of items.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ def _curves(
 ) -> list[float]:
     """Draw bands and means of all systems, and return the height of each curve's end.
 
-    With ``marks`` there is an invisible line at each reliability, which a web page may show.
+    With ``marks`` there is an invisible line at each reliability, which a web page can show.
     """
     x = draws[RELIABILITY].to_numpy().astype(float)
     edge = _reliability_axis(ax, x, _INFINITE if limit else _CROSS, marks=marks)
@@ -341,7 +341,7 @@ def _curves(
 
 
 def _of_these(values: xr.DataArray) -> xr.DataArray:
-    """Select the scope of these items; the mean for new items differs from it only by noise."""
+    """Return the values for these items; means for new items differ from them only by noise."""
     return pieces.at_scope(values, pieces.THESE)
 
 
@@ -359,7 +359,7 @@ def _tips(
 
 
 def _reliability_axis(ax: Axes, x: npt.NDArray[np.float64], sign: str, *, marks: bool) -> float:
-    """Make a logarithmic axis with a tick at each reliability; return the place of the crosses."""
+    """Make a logarithmic axis with ticks at reliabilities; return the place of its crosses."""
     step = (x[-1] / x[0]) ** (1 / max(1, len(x) - 1)) if len(x) > 1 else 2.0
     edge = float(x[-1] * step**0.75)
     ax.set_xscale("log")
@@ -400,7 +400,7 @@ def _name_curves(ax: Axes, draws: xr.DataArray, ends: list[float]) -> None:
     low, high = ax.get_ylim()
     figure = ax.get_figure(root=True)
     assert figure is not None
-    # The height of the axes is settled when the figure is drawn; this is an estimate.
+    # An estimate: the final height of the axes is known only when the figure is drawn.
     inches = figure.get_figheight() * ax.get_position().height
     gap = (high - low) * 1.45 * look.SMALL / (inches * 72)
     width = 12 if figure.get_figwidth() < look.NARROW else 22

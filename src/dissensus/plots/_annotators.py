@@ -108,7 +108,7 @@ def _bars(
 def _densities(
     ax: Axes, groups: list[Floats], bases: list[float], colors: list[str], _: Floats
 ) -> None:
-    """Draw a density for each annotator, lower rows in front."""
+    """Draw a density for each annotator; lower rows are in front of higher rows."""
     middle = (np.arange(_GRID) + 0.5) / _GRID
     for row, (base, color, group) in enumerate(zip(bases, colors, groups, strict=True)):
         count = np.histogram(group, _GRID, (0.0, 1.0))[0].astype(np.float64)
@@ -119,7 +119,7 @@ def _densities(
 
 
 def _level_ticks(ax: Axes, levels: npt.NDArray[np.float64]) -> None:
-    """Name the levels from highest to lowest, where there is room for a name."""
+    """Write tick labels of levels, from the highest level; levels without room have none."""
     room = 0.06 * (levels[-1] - levels[0])
     named: list[float] = []
     for level in levels[::-1]:
@@ -146,8 +146,8 @@ def confidence_errors(
 ) -> Any:
     """Draw, for each level of confidence, the share of labels and the share of wrong labels.
 
-    The first panel shows each level's share of all labels, wrong labels in orange. The others show
-    the probability that a label is wrong, and the level's share of all wrong labels, with
+    The first panel shows each level's share of all labels, wrong labels in orange. The other panels
+    show the probability that a label is wrong, and the level's share of all wrong labels, with
     intervals. Broken lines are the values expected if confidence had no relation to errors.
 
     Parameters
@@ -204,7 +204,7 @@ def confidence_errors(
 
 
 def _level_names(data: xr.Dataset) -> list[str]:
-    """Return the names of levels, and of bins by their ends."""
+    """Return a name for each level; a bin of levels is named by its lowest and highest level."""
     low, high = (np.atleast_1d(data.attrs.get(name, data[LEVEL].to_numpy()))
                  for name in ("lowest", "highest"))  # fmt: skip
     return [_two_digits(a) if a == b else f"{_two_digits(a)}–{_two_digits(b)}"  # noqa: RUF001
@@ -285,7 +285,7 @@ def confidence_difficulty(
 
 
 def _item_dots(ax: Axes, confidence: Floats, difficulty: Floats) -> None:
-    """Draw items: a larger dot for equal items, and means of tenths if there are many."""
+    """Draw a dot for each item, larger for equal items; with many items also means of tenths."""
     points = np.stack([confidence, difficulty], axis=1)
     place, count = np.unique(points, axis=0, return_counts=True)
     n_items = len(confidence)
@@ -398,9 +398,10 @@ def _pairs(data: xr.Dataset, prefix: str, dim: str) -> Floats:
 
 
 def region(pair: Floats, prob: float) -> Floats:
-    """Return the border (point, 2) of an ellipse, in logits, that contains a share of the draws.
+    """Return the border (point, 2) of a region that contains a share ``prob`` of the draws.
 
-    The size is a quantile of the draws' Mahalanobis distances, without assuming a distribution.
+    The region is an ellipse on the logit scale. Its size is a quantile of the draws' Mahalanobis
+    distances, without an assumption about their distribution.
 
     Examples
     --------

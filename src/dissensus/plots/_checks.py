@@ -126,7 +126,7 @@ def assumptions(source: Any, *, figsize: Size | None = None) -> Any:
 
 
 def _replicates(ax: Axes, part: xr.Dataset, name: str, text: str, *, legend: bool) -> None:
-    """Draw the histogram of a replicated statistic and the observed value, with its text below."""
+    """Draw the histogram of a replicated statistic, and a line at the observed value."""
     values = part["replicated"].to_numpy().ravel()
     values = values[np.isfinite(values)]
     if len(values):
@@ -313,7 +313,7 @@ def _residuals(ax: Axes, data: xr.Dataset, name: str, limit: int) -> int:
 
 
 def _name_items(ax: Axes, named: xr.Dataset) -> None:
-    """Write names at the ends of the ordered marks: low ones left, high ones right."""
+    """Write names of items: at the right for high values, at the left for low values."""
     low, high = ax.get_ylim()
     observed = named["observed"].to_numpy()
     right = observed > (low + high) / 2

@@ -143,11 +143,11 @@ class Candidate(NamedTuple):
     columns: list[int]
     """Places along the last dim of the plausibility."""
     is_rest: bool = False
-    """Whether these are the labels left out because of the limit."""
+    """Whether these are all labels beyond the limit, together."""
 
 
 def candidates_of(theta: xr.DataArray, item: object, limit: int) -> list[Candidate]:
-    """Return the most plausible labels of an item, and the others as one candidate."""
+    """Return the most plausible labels of an item, and its other labels as one candidate."""
     label_space = space(theta)
     place = place_of(theta, item)
     item_theta = theta.isel({ITEM: place})
@@ -329,7 +329,7 @@ def _candidate_name(row: Candidate) -> str:
 
 
 def _point(point: xr.DataArray, item: object, label: object) -> float:
-    """Return the point estimate of a label; 0 if the label was not a candidate."""
+    """Return the point estimate of a label; 0 if the label was not a candidate, NaN for draws."""
     if CHAIN in point.dims or SYSTEM in point.dims:
         return float("nan")
     label_space = space(point)

@@ -25,7 +25,7 @@ from dissensus.wording import counted, digits_for, number, share, short
 _POINTS: Final = 300
 _LINES: Final = 6
 _NAMED: Final = 40
-"""Number of items with a text on a page."""
+"""Number of the least certain items that have a text on a web page."""
 
 
 def certainty(
@@ -37,8 +37,8 @@ def certainty(
 ) -> Any:
     """Draw annotation certainty from the least to the most certain item.
 
-    There is a line for each reliability, darker for a larger one, and a panel for each size of the
-    top set.
+    There is a line for each reliability, darker for a larger reliability, and a panel for each size
+    of the top set.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def certainty(
 
 
 def _sizes(data: xr.Dataset, top: Any, *, single: bool) -> dict[int, xr.DataArray]:
-    """Return the certainties by size of the top set."""
+    """Return the certainties that ``top`` selects, by size of the top set."""
     known = {}
     for name, values in data.data_vars.items():
         stem, _, last = str(name).rpartition("_")
@@ -122,7 +122,7 @@ def _certainties(ax: Axes, size: int, values: xr.DataArray, *, legend: bool) -> 
 
 
 def _name_least_certain(ax: Axes, values: xr.DataArray) -> None:
-    """Add texts to the least certain items, if marks have texts."""
+    """Add texts to the least certain items, if texts are wanted."""
     if ITEM not in values.coords or not are_wanted():
         return
     order = np.argsort(values.to_numpy(), kind="stable")[:_NAMED]
@@ -231,7 +231,7 @@ def _points(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _means(ax: Axes, average: xr.DataArray, corners: list[str]) -> None:
-    """Draw the mean of each item; equal means are one larger dot."""
+    """Draw the mean plausibilities of each item; nearly equal means are one larger dot."""
     values = average.to_numpy()[pieces.thin(average.sizes[ITEM], _ITEMS)]
     cell, count = np.unique((values * 25).round() / 25, axis=0, return_counts=True)
     _triangle(ax, corners, f"means of all {average.sizes[ITEM]:,} items")
@@ -321,9 +321,9 @@ _FEW: Final = 4
 def items_to_review(source: Any, *, limit: int = 10, figsize: Size | None = None) -> Any:
     """Draw the items to review first, and the expected accuracy against the number reviewed.
 
-    Left: the probability that an item's most probable label is right, now (open) and after further
-    labels (filled). Right: the expected share of items with a right label; the dot is at half of
-    the total gain.
+    Left: the probability that an item's most probable label is right, now (open dots) and after
+    further labels (filled dots). Right: the expected share of items with a right label; dots are at
+    half of the total gain and at all of it.
 
     Parameters
     ----------
@@ -414,7 +414,7 @@ def _accuracy_along(ax: Axes, data: xr.Dataset, count: int) -> None:
     if gain.any():
         half = int(np.searchsorted(np.cumsum(gain), 0.5 * gain.sum())) + 1
         marks = {half: (7, -4, "left"), count: (-2, -10, "right")}
-        if half < count and (half > 0.7 * count or count < _FEW):  # no room for both
+        if half < count and (half > 0.7 * count or count < _FEW):  # no room for both texts
             del marks[half]
         for at, (x, y, side) in marks.items():
             ax.plot([at], [along[at]], "o", markersize=5.5, color=color, clip_on=False)

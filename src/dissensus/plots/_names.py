@@ -62,7 +62,7 @@ _ANGLES: Final = np.deg2rad([0, 180, 90, 270, 45, 315, 135, 225, 20, 340, 160, 2
 _DISTANCES: Final = (6.0, 11.0, 18.0, 27.0, 38.0, 52.0, 70.0, 95.0)
 """Distances from a mark to its name, in points; beyond the second, a line leads to the mark."""
 _ROOM: Final = 4.0
-"""Distance between two names in a row, in points."""
+"""Minimum distance between two names side by side, in points."""
 _MARK: Final = 3.5
 """Half the size of a mark, in points."""
 
@@ -73,10 +73,10 @@ def name_points(ax: Axes, xy: Floats, names: Sequence[str], color: str) -> None:
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        With its final limits.
+        Axes whose limits are final.
     xy : array (point, 2)
     names : sequence of str
-        Safe text.
+        Names that Matplotlib does not read as formulas.
     color : str
     """
     figure: Any = ax.get_figure(root=True)
@@ -133,15 +133,15 @@ def _overlap(box: Box, other: Box) -> float:
 
 
 PREFIX: Final = "tip:"
-"""Start of the gid of an invisible mark; its text follows."""
+"""Start of the id of an invisible mark in SVG (Matplotlib's gid); the mark's text follows."""
 _SIZE: Final = 12
-"""Points: larger than any mark, so that it is easy to hit."""
+"""Size of an invisible mark in points: larger than any visible mark, so that it is easy to hit."""
 _WANTED: ContextVar[bool] = ContextVar("tips", default=False)
 
 
 @contextmanager
 def tips() -> Iterator[None]:
-    """Within this context, marks are drawn with their texts."""
+    """In this context, marks of plots have texts."""
     token = _WANTED.set(True)
     try:
         yield
@@ -150,7 +150,7 @@ def tips() -> Iterator[None]:
 
 
 def are_wanted() -> bool:
-    """Return whether marks have texts, so that callers can avoid making texts."""
+    """Return whether marks have texts: if not, callers need not make the texts."""
     return _WANTED.get()
 
 

@@ -27,11 +27,11 @@ def reader_study(
 ) -> Any:
     """Draw the ROC curves of readers with each modality, and of systems.
 
-    Thick lines are means over readers, with intervals for these readers on new cases. Thin lines
-    are single readers on these cases. Marks are mean sensitivities and specificities over draws, at
-    the thresholds; small marks are of readers, large marks of systems. Dashed lines are systems;
-    the thin broken diagonal is chance. The legend has average areas with intervals, and areas of
-    systems without intervals.
+    Thick lines are means over readers, with intervals for these readers, on new cases unless the
+    study has ``new_cases=False``. Thin lines are single readers on these cases. Marks are mean
+    sensitivities and specificities over draws, at the thresholds; small marks are of readers, large
+    marks of systems. Dashed lines are systems; the thin broken diagonal is chance. The legend has
+    average areas with intervals, and areas of systems without intervals.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def reader_study(
 
 
 def _systems(ax: Axes, data: Any, used: int) -> None:
-    """Draw the curves and points of systems, if there are any."""
+    """Draw the curves and points of systems; nothing without systems."""
     if "system_auc" not in data:
         return
     x = data[FALSE_POSITIVE_RATE].to_numpy()
@@ -102,7 +102,7 @@ def _systems(ax: Axes, data: Any, used: int) -> None:
 
 
 def _points(ax: Axes, data: Any, prefix: str, color: Any, size: float) -> None:
-    """Mark mean sensitivities and specificities at thresholds, if there are any."""
+    """Mark the mean sensitivity and specificity at each threshold; nothing without thresholds."""
     names = [f"{prefix}sensitivity", f"{prefix}specificity"]
     for t in range(data.sizes[THRESHOLD] if names[0] in data else 0):
         at = data[names].isel({THRESHOLD: t}).mean(SAMPLE)

@@ -22,7 +22,7 @@ from dissensus.wording import counted, listed, short_names
 
 
 class Row(NamedTuple):
-    """A row of a plot; a heading has only a label."""
+    """A row of a plot. A row that is a heading has only a label."""
 
     label: str
     color: str = ""
@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 
 def _draw_rows(ax: Axes, rows: list[Row], marker: str = "o") -> None:
-    """Draw the rows from the top; markers are names of Matplotlib's markers."""
+    """Draw the rows from top to bottom; ``marker`` is the name of a marker in Matplotlib."""
     for height, row in enumerate(rows):
         if not np.isfinite(row.middle):
             continue
@@ -85,8 +85,8 @@ def accuracies(
     """Draw the accuracy of systems and annotators, if every item has one true label.
 
     Dots are posterior means. Thick bars are intervals for these items, thin bars for new items.
-    Crosses are agreement with the majority label (for annotators, the majority label of the
-    others). Diamonds are agreement with the panel.
+    Crosses are agreement with the majority label (for an annotator, the majority label of the other
+    annotators). Diamonds are agreement with the panel.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ def _of_component(
     draws: xr.DataArray, color: str, points: xr.DataArray | None, ci_kind: str | None,
     ci_prob: float | None,
 ) -> Iterator[Row]:  # fmt: skip
-    """Return the rows of a component: of pools, of pairs of pools, or a single row."""
+    """Return the rows of a variance component: of pools, of pairs of pools, or one row."""
     low, high = pieces.interval(draws, ci_kind, ci_prob)
     mean = draws.mean(list(SAMPLE))
     dims = [dim for dim in (POOL, other(POOL)) if dim in draws.dims]
@@ -368,7 +368,7 @@ def discrepancy(
 def _of_ratio(
     data: xr.Dataset, dim: str, limit: int, ci_kind: str | None, ci_prob: float | None
 ) -> tuple[list[Row], str]:
-    """Return the rows of systems or annotators, and a note on those that are left out."""
+    """Return the rows of systems or annotators, and a note on annotators that are left out."""
     draws = data[_RATIOS[dim]]
     if set(draws.dims) != {*SAMPLE, dim}:
         extra = sorted(map(str, set(draws.dims) - {*SAMPLE, dim}))

@@ -125,11 +125,11 @@ THESE, NEW = SCOPES
 _REASONS = {
     "accuracy": "truth_model", "components": "components", "weighted_reliability": "ground_truth",
 }  # fmt: skip
-"""Attribute of an evaluation with the reason why the group is missing."""
+"""For a group: the attribute of an evaluation that says why the group is missing."""
 
 
 def group(source: Any, name: str) -> xr.Dataset:
-    """Return a non-empty group of an evaluation, or the Dataset or array given instead."""
+    """Return a group of an evaluation, or the given Dataset or array; raise if it is empty."""
     data = _group(source, name)
     bare = [str(dim) for dim, size in data.sizes.items() if not size]
     if bare or not data.data_vars:
@@ -208,7 +208,10 @@ def chosen(data: xr.Dataset, name: str | None) -> xr.DataArray:
 def at_reliability(
     data: xr.DataArray, source: Any, reliability: float | None
 ) -> tuple[xr.DataArray, float | None]:
-    """Select a reliability, by default the reference; None if the data have no reliability."""
+    """Return the data at one reliability, by default the reference, and this reliability.
+
+    The reliability is None if the data have no such dim.
+    """
     if RELIABILITY not in data.dims:
         return data, None
     known = data[RELIABILITY].to_numpy()
@@ -224,7 +227,7 @@ def at_reliability(
 
 
 def at_scope(data: xr.DataArray, scope: str) -> xr.DataArray:
-    """Select a scope, if the data have this dim."""
+    """Return the data of one scope; unchanged if they have no scopes."""
     if SCOPE not in data.dims:
         return data
     known = [str(name) for name in data[SCOPE].to_numpy()]
@@ -247,7 +250,7 @@ def with_systems(data: xr.DataArray) -> xr.DataArray:
 
 
 def leading(draws: xr.DataArray, limit: int) -> tuple[xr.DataArray, str]:
-    """Order systems by their mean, keep the best, and return a note if some are left out.
+    """Return the draws of the best systems, ordered by their means, and a note on omitted systems.
 
     The coordinate ``place`` is the place of a system before ordering, which decides its colour.
     """
@@ -265,7 +268,7 @@ def leading(draws: xr.DataArray, limit: int) -> tuple[xr.DataArray, str]:
 def interval(
     draws: xr.DataArray, ci_kind: str | None = None, ci_prob: float | None = None
 ) -> tuple[xr.DataArray, xr.DataArray]:
-    """Return the bounds of ArviZ's interval, by its settings at the time of the call."""
+    """Return the lower and upper bound of ArviZ's interval, by ArviZ's settings at this time."""
     from arviz_stats import eti, hdi
 
     kind, prob = interval_settings(ci_kind, ci_prob)
@@ -286,7 +289,7 @@ def interval_settings(
 
 
 def per_system(source: Any, group_name: str, name: str, values: Any = None) -> xr.DataArray | None:
-    """Return the given numbers of systems, or those in a group of the evaluation."""
+    """Return given numbers of systems, or those in a group of the evaluation; None without them."""
     if values is not None:
         return values if isinstance(values, xr.DataArray) else xr.DataArray(values, dims=SYSTEM)
     if not isinstance(source, xr.DataTree) or group_name not in source.children:
@@ -295,7 +298,7 @@ def per_system(source: Any, group_name: str, name: str, values: Any = None) -> x
 
 
 def value_of(values: xr.DataArray | None, system: object) -> float:
-    """Return the number of a system, for these items; NaN if there is none."""
+    """Return the number of a system, for these items; NaN if the system has no number."""
     if values is None or SYSTEM not in values.coords:
         return float("nan")
     places = np.flatnonzero(values[SYSTEM].to_numpy() == system)

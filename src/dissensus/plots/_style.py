@@ -61,7 +61,7 @@ class Style:
 
 
 def style(index: int) -> Style:
-    """Return the style of the system at this place; styles repeat after 28.
+    """Return the style of the system at this place; colour and line repeat after 28 systems.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def roc_canvas(ax: Axes | None, figsize: Size | None) -> tuple[Any, Axes]:
 def grid_of(
     count: int, figsize: Size | None, columns: int, height: float, **options: Any
 ) -> list[Axes]:
-    """Return axes for ``count`` panels; ``height`` is of a row, options are for `subplots`."""
+    """Return axes for ``count`` panels in rows of a ``height``; `subplots` gets the ``options``."""
     columns = max(1, min(count, columns))
     rows = -(-count // columns)
     size = fitted(figsize, WIDTH, height * rows)
@@ -167,13 +167,13 @@ def grid_of(
     axes = list(figure.subplots(rows, columns, squeeze=False, **options).flat)
     for place, spare in enumerate(axes[count:], count):
         spare.set_axis_off()
-        # With shared axes, the panel above is the last panel of its column and needs tick labels.
+        # With shared axes, the panel above it is now the last of its column and needs tick labels.
         axes[place - columns].tick_params(labelbottom=True)
     return axes[:count]
 
 
 def tidy(ax: Axes, *, grid: str | None = "y") -> None:
-    """Remove the upper and right frame lines, and ticks where there is a grid."""
+    """Remove the upper and right frame lines, and the ticks of each axis that has a grid."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_axisbelow(True)
     for name in ("x", "y"):
@@ -188,7 +188,7 @@ def titled(ax: Axes, text: str, **options: Any) -> None:
 
 
 def rows_axis(ax: Axes, names: Sequence[str]) -> None:
-    """Name the rows of a plot, the first one at the top."""
+    """Name the rows of a plot; the first row is at the top."""
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)
     tidy(ax, grid="x")
@@ -208,7 +208,7 @@ def count_axis(axis: Any) -> None:
 
 
 def size_axis(ax: Axes, x: npt.NDArray[np.float64]) -> None:
-    """Lay out numbers of annotators or items on a logarithmic axis, with a tick at each."""
+    """Make a logarithmic horizontal axis with a tick at each number of annotators or items."""
     ax.set_xscale("log")
     ax.xaxis.set_major_locator(FixedLocator(x.tolist()))
     ax.xaxis.set_minor_locator(NullLocator())
@@ -217,7 +217,7 @@ def size_axis(ax: Axes, x: npt.NDArray[np.float64]) -> None:
 
 
 def length_axis(ax: Axes, values: npt.NDArray[np.float64]) -> None:
-    """Lay out lengths of intervals on a logarithmic axis, with ticks at 1, 2 and 5."""
+    """Make a logarithmic vertical axis of lengths of intervals, with ticks as at .1, .2, .5."""
     ax.set_yscale("log")
     low, high = values.min() / 1.25, values.max() * 1.25
     ax.set_ylim(low, high)
@@ -241,7 +241,7 @@ def target_line(ax: Axes, height: float) -> None:
 
 
 def dots(ax: Axes, x: npt.ArrayLike, y: npt.ArrayLike, size: float, color: str) -> None:
-    """Draw many small dots as one path: in SVG, 2 % of the size of a scatter plot."""
+    """Draw many small dots as one path, whose SVG has 2 % of the size of a scatter plot's."""
     start = np.stack(np.broadcast_arrays(np.asarray(x, float), np.asarray(y, float)), axis=-1)
     # Dots are the round ends of very short lines; a line of length 0 has no ends.
     end = start + np.array([1e-3, 0.0])
@@ -255,7 +255,7 @@ def dots(ax: Axes, x: npt.ArrayLike, y: npt.ArrayLike, size: float, color: str) 
 
 
 def note(figure: Any, text: str) -> None:
-    """Write a note below a plot, if there is one."""
+    """Write a note below a plot, unless the text is empty."""
     if text:
         figure.supxlabel(text, fontsize=SMALL, x=0.0, ha="left", style="italic")
 

@@ -37,7 +37,7 @@ def forest(
     figsize: Size | None = None,
     **options: Any,
 ) -> Any:
-    """Draw `arviz_plots.plot_forest` of metrics, with both scopes in a row.
+    """Draw `arviz_plots.plot_forest` of metrics, with the intervals of both scopes in one row.
 
     Thick intervals are for these items, thin intervals for new items. A cross is the value against
     a point estimate of the labels, which ignores disagreement. A star is the known value.
@@ -178,7 +178,7 @@ def distribution(
 
 
 def _prepared(draws: xr.DataArray, limit: int) -> tuple[xr.DataArray, list[str], str, list[Any]]:
-    """Return draws of the best systems under short names, colours, a note, and full names."""
+    """Return the best systems' draws (with short names), colours, a note, and their full names."""
     draws, text = pieces.leading(pieces.with_systems(draws), limit)
     colors = [look.style(int(place)).color for place in draws["place"].to_numpy()]
     names = list(draws[SYSTEM].to_numpy())
@@ -216,7 +216,7 @@ def _labels() -> dict[str, Any]:
 
 
 def _figure(size: tuple[float, float], backend: str | None, columns: int = 1) -> dict[str, Any]:
-    """Return settings of a figure; Matplotlib's layout makes room for long names."""
+    """Return settings of a figure; with Matplotlib, the layout makes room for long names."""
     from arviz_base import rcParams
 
     chosen = rcParams["plot.backend"] if backend is None else backend
@@ -229,7 +229,7 @@ def _figure(size: tuple[float, float], backend: str | None, columns: int = 1) ->
 def _finish(
     collection: Any, text: str, scale: str, columns: int = 1, rows: int | None = None
 ) -> None:
-    """Write scale and note; with ``rows``, the outer rows get as much room as other rows."""
+    """Name the axis and write the note; with ``rows``, all rows get the same height."""
     if collection.backend != "matplotlib":
         if text and collection.backend != "none":
             collection.add_title(text)

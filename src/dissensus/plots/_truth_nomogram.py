@@ -34,7 +34,7 @@ _LABEL, _TRUTH, _NEEDED = "label_accuracy", "truth_accuracy", "annotators_for_tr
 
 
 def _study_of(source: Any, measure: str) -> xr.Dataset:
-    """Return the group of an evaluation that has the draws of one reliability."""
+    """Return the group ``weighted_reliability``; its variable ``reliability`` has the draws."""
     data = pieces.group(source, "weighted_reliability")
     names = list(data.data_vars)
     if measure not in names and len(names) != 1:
@@ -95,7 +95,7 @@ def _mark_reliability(ax: Axes, study: xr.Dataset) -> None:
 
 
 def _spread(draws: xr.DataArray) -> tuple[float, float, float]:
-    """Return median and interval."""
+    """Return the median and the ends of the interval."""
     low, high = (float(bound) for bound in pieces.interval(draws, None, None))
     return float(draws.median()), low, high
 
@@ -119,7 +119,7 @@ _PANELS: Final = (1, 3, 5, 7, 9)
 _COUNTS: Final = (1, 3, 5, 9, 15, 25, 51, 99)
 _TRUTHS: Final = (0.95, 0.9, 0.8, 0.99, 0.98, 0.7, 0.6, 0.5)
 _GAP: Final = 0.4
-"""Inches between numbers on an axis."""
+"""Minimum distance between numbers on an axis, in inches."""
 _POINTS: Final = 301
 _NARROW: Final = 5.0
 
@@ -257,7 +257,7 @@ def _majorities(ax: Axes, n_labels: int, target: float) -> None:
 
 def _needed(ax: Axes, n_labels: int, target: float) -> None:
     x = np.linspace(1 / n_labels, 1, 2 * _POINTS)
-    # Only accuracies for which the number is within the limits: near chance it is unbounded.
+    # Only accuracies for which the number is on the axis: near chance, the number is unbounded.
     x = x[majority_accuracy(_COUNTS[-1], xr.DataArray(x, dims="x"), n_labels).to_numpy() >= target]
     y = annotators_for_truth(x, target, n_labels)
     ax.step(x, y, where="post", color=look.style(0).color, linewidth=1.4)
@@ -311,7 +311,7 @@ def _truth_axis(ax: Axes, x: Floats, truth: Floats, width: float) -> None:
     gap = _GAP / width * (x[-1] - x[0])
     for value in _TRUTHS:
         place = float(np.interp(value, truth, x))
-        # The first values have precedence, other values are written where there is room.
+        # The first values have precedence; the other values are written only where there is room.
         if truth[0] <= value <= truth[-1] and all(abs(place - other) > gap for other in places):
             known.append(value)
             places.append(place)

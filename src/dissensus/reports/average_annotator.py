@@ -100,7 +100,7 @@ def against(comparison: AnnotatorComparison | None, system: Any) -> Facts:
     """Return how a system compares with an annotator.
 
     ``beside`` is "same" if the whole interval is within the margin; else "better" or "worse" if
-    this has probability `SURE`; else "open". Without a comparison it is "".
+    this has at least the probability `SURE`; else "open". Without a comparison it is "".
     """
     if comparison is None or system not in comparison.draws[SYSTEM]:
         return {"beside": ""}
@@ -206,7 +206,7 @@ def agreement_with_panel(evaluation: xr.DataTree) -> xr.DataArray | None:
 def _implied(evaluation: xr.DataTree, theta: xr.DataArray, dim: str) -> float:
     """Return the agreement of two annotators that the draws imply; infinity if no item has two.
 
-    Items are weighted as in ``answers``.
+    Items are weighted by their number of annotations, as in the group ``answers``.
     """
     counts = evaluation["statistics"]["n_annotations"].to_series().reindex(theta[ITEM].to_numpy())
     weights = np.where(counts > 1, counts, 0.0)

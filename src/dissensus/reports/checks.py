@@ -153,7 +153,7 @@ def _prior(side: xr.DataTree) -> Facts:
 
 
 def _poor(side: xr.DataTree) -> Facts:
-    """Return the number of items with too short chains, at each reliability."""
+    """Return how many items have chains that are too short, at each reliability."""
     if not evidence.has(side, "convergence") or doubts.of_prior(side):
         return {}
     data = side["convergence"].to_dataset()
@@ -224,8 +224,8 @@ def _no_known_truth(evaluation: xr.DataTree) -> Topics:
     """Caution if the question is the true label, and no known label could show shared errors.
 
     In the data set ducks, whose annotators disagree about geese and grebes, the majority label is
-    right on .70 of the images (by the species shown); the interval was .72 to .86. With 40 known
-    labels, the intervals of five systems contained their accuracies.
+    right on .70 of the images; the interval without known labels was .72 to .86. With 40 known
+    labels, the intervals of five systems contained the systems' accuracies.
     """
     data = evidence.group(evaluation, "accuracy")
     is_of_truth = evidence.group(evaluation, "answers").attrs.get("question") == TRUTH
@@ -307,10 +307,10 @@ def _copies(evaluation: xr.DataTree) -> Topics:
 
 
 _RARE: Final = 0.01
-"""Tail probabilities below this are reported. It is small: an evaluation has several checks."""
+"""Tail probabilities below this are reported. The limit is small: there are several checks."""
 _MORE: Final = 1.5
-"""Minimum ratio of the shares of equal lists in the data and in the model: .7 to .9 in 600 real
-cases, 3 or more in simulated studies where one of three annotators copies a fifth of the lists."""
+"""Minimum ratio of the shares of equal lists in the data and in the model. Ratios were .7 to .9 in
+600 real cases, and 3 or more in simulations where one of three annotators copied 1/5 of lists."""
 _APART: Final = 0.05
 """Minimum difference of the agreement on first labels in the data and in the model."""
 
@@ -349,7 +349,7 @@ def _fixed(attrs: Mapping[Any, Any]) -> list[str]:
 
 
 def _in_several_pools(evaluation: xr.DataTree) -> Topics:
-    """Caution if annotators are in several pools, because these pools share their opinions."""
+    """Caution if annotators are in several pools, which makes these pools more similar."""
     data = evaluation["annotations"].to_dataset()
     if POOL not in data.coords or not evidence.has(evaluation, "components"):
         return []
@@ -367,12 +367,12 @@ def _few_units(evaluation: xr.DataTree) -> Topics:
 
 
 def are_few(evaluation: xr.DataTree) -> bool:
-    """Return whether the scored items, or their clusters, are too few for claims on new ones."""
+    """Return whether scored items, or their clusters, are too few for intervals for new items."""
     return sampled_units(evaluation).n < FEW_UNITS
 
 
 def sampled_units(evaluation: xr.DataTree) -> Units:
-    """Return the items that systems were scored on, or their clusters."""
+    """Return the items on which systems were scored, or the clusters of these items."""
     data = evaluation["annotations"].to_dataset()
     unit = data["cluster_code" if "cluster_code" in data else ITEM].to_numpy()
     if evidence.has(evaluation, "predictions"):
@@ -388,7 +388,7 @@ _BOUNDED: Final = "top_1_accuracy"
 def _no_errors(evaluation: xr.DataTree) -> Topics:
     """Caution if systems agree with the panel on all items: no bootstrap sample has an error.
 
-    The rate is the one-sided 95 % bound of Clopper & Pearson for errors, after n successes.
+    ``rate`` is the one-sided 95 % bound of Clopper & Pearson on the error rate, without any error.
     """
     if not evidence.has(evaluation, "metrics") or _BOUNDED not in evaluation["metrics"]:
         return []
@@ -447,13 +447,13 @@ def _few_people(evaluation: xr.DataTree) -> Topics:
 _AT_END: Final = 0.02
 """If this share of scores equals the largest (or smallest), the scale is taken to end there."""
 _TIED: Final = 5
-"""Minimum number of such scores: one score is always the largest."""
+"""Minimum number of scores at an end, because one score is always the largest."""
 _BEYOND: Final = 0.05
 """Minimum share of items whose interval goes beyond an end, for a caution."""
 
 
 def _beyond_ends(evaluation: xr.DataTree) -> Topics:
-    """Caution if intervals of items' means go beyond the ends of the scale: models have no ends."""
+    """Caution if intervals of items' means go beyond the ends of the scale: models know no ends."""
     if not evidence.is_of_numbers(evaluation):
         return []
     data = evaluation["annotations"].to_dataset()
@@ -580,7 +580,7 @@ def of_both(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> str:
 
 
 def of_group(evaluation: xr.DataTree, group: str) -> str:
-    """Return the reason not to rely on rows of a summary."""
+    """Return the reason not to rely on rows of the summary of a group."""
     return doubts.reasons(summary(evaluation, group)[DOUBT])
 
 

@@ -67,7 +67,7 @@ def components(evaluation: xr.DataTree, *, page: bool = True) -> Section | None:
 
 
 def component_facts(evaluation: xr.DataTree) -> Facts:
-    """Return components of each pool, similarities of pools, and conflicts with alpha."""
+    """Return components of each pool, similarities of pools, and where ICC contradicts alpha."""
     frame = summary(evaluation, "components")
     data = evaluation["components"].to_dataset()
     pools = data[POOL].to_numpy().tolist() if POOL in data.dims else [None]
@@ -106,7 +106,7 @@ def _n_labels(data: xr.Dataset, pool: Any) -> float:
 
 
 def _against(frame: pd.DataFrame) -> Any:
-    """Return which pool of each pair is closer to the reference."""
+    """Yield which pool of a pair is closer to the reference, for at most four pairs."""
     rows = frame[(frame["quantity"] == "normalized_xcc_difference") & (frame[SCALE] == "latent")]
     for row in rows.head(4).to_dict("records"):
         p, near, far = row["probability_positive"], row[POOL], row[PAIR]
@@ -119,7 +119,7 @@ def _against(frame: pd.DataFrame) -> Any:
 
 
 def _apart(evaluation: xr.DataTree, frame: pd.DataFrame) -> Any:
-    """Return pools whose ICC and alpha have intervals that do not overlap."""
+    """Yield pools whose ICC and alpha have intervals that do not overlap."""
     for pool, alpha in _alphas(evaluation, frame):
         icc = row_of(frame, "icc", pool, scale="observed")
         if alpha["lower"] > icc["upper"] or alpha["upper"] < icc["lower"]:
@@ -128,7 +128,7 @@ def _apart(evaluation: xr.DataTree, frame: pd.DataFrame) -> Any:
 
 
 def _alphas(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[tuple[Any, Any]]:
-    """Return alpha of each pool, if its distance is squared, as in the ICC."""
+    """Return each pool with its row of alpha; none if alpha's distance is not that of the ICC."""
     family = evaluation["components"].attrs["hyper_family"]
     if "pools" in evaluation.children:
         if family != "bernoulli" and evaluation["pools"].attrs["distance"] != "interval":

@@ -16,7 +16,7 @@ Lines = list[tuple[str, str]]
 
 
 def describe_annotations(annotations: xr.Dataset) -> Lines:
-    """Return the contents of annotations.
+    """Return the contents of annotations as lines.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def annotation_lines(contents: Mapping[str, Any]) -> Lines:
         text = f"{alone:,}: no disagreement can be observed there"
         out.append(("items with one annotator", text))
     if "labels" in contents:
-        of_sets = contents["kind"] == "set"  # an answer can have several
+        of_sets = contents["kind"] == "set"  # an answer can have several labels
         count = contents["labels"]
         out += _labels(count, contents["rows"] if of_sets else sum(count.values()))
     if "rankings" in contents:

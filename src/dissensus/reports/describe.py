@@ -34,7 +34,7 @@ COUNTS = {metric.name for metric in METRICS if metric.low == 1.0}
 """Metrics that are numbers of annotators."""
 _UNKNOWN = xr.DataArray(math.nan)
 _ROUNDING: Final = 1e-9
-"""An interval that is shorter than this share of the numbers comes from rounding."""
+"""An interval that is shorter than this share of the largest number comes from rounding."""
 _PLACE = "place along all dims"
 _DIFFERENCE = "Difference"
 
@@ -52,7 +52,7 @@ class Row(NamedTuple):
     middle: str
     interval: str
     better: str
-    """Probability that the first of a pair is better, or empty."""
+    """Probability that the first of a pair is better; "" if there is no pair."""
     undefined: float
     """Share of draws that are undefined; they are left out."""
     reason: str
@@ -74,7 +74,7 @@ def _numbers(draws: xr.DataArray) -> xr.Dataset:
     names = {dim: draws[dim] for dim in draws.dims[2:] if dim in draws.coords}
     draws = draws.drop_vars(list(draws.coords))  # ArviZ requires distinct names
     is_count = draws.name in COUNTS or bool(np.isinf(draws).any())
-    filled = draws.fillna(draws.mean(SAMPLE))  # diagnostics ignore undefined draws
+    filled = draws.fillna(draws.mean(SAMPLE))  # for diagnostics, the mean fills undefined draws
     values = effective(filled)
     if is_count:
         values |= _counts(draws)
@@ -122,7 +122,7 @@ def _digits(numbers: xr.Dataset, *, is_count: bool) -> int:
 
 
 def _kinds(*, is_count: bool) -> tuple[str, str]:
-    """Return the names of the point estimate and of the interval; 95% has no space."""
+    """Return the names of the point estimate and of the interval; they write 95% without space."""
     from arviz_base import rcParams
 
     kind = "eti" if is_count else str(rcParams["stats.ci_kind"])
@@ -251,7 +251,7 @@ def _worst(parts: Sequence[xr.Dataset], name: str) -> float:
 
 
 def _text(rows: Sequence[Row], notes: Sequence[str]) -> str:
-    """Write sentences."""
+    """Write a sentence for each row, with the notes below."""
     lines = []
     for row in rows:
         better = f"; the first is better with probability {row.better}" if row.better else ""
@@ -448,7 +448,7 @@ def _require_draws(data: xr.Dataset) -> None:
 
 
 def _part_of(evaluation: xr.DataTree) -> str:
-    """Return what to type for a part of an evaluation, with a colon in front."""
+    """Return code that selects draws of an evaluation, after a colon; "" if there are none."""
     if "metrics" in evaluation.children:
         return ": result['metrics'].to_dataset().sel(reliability=1)"
     part = next((name for name in ("answers", "agreement") if name in evaluation.children), "")

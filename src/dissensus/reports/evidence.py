@@ -47,7 +47,7 @@ def digits(values: Any) -> int:
 
 
 def notes(evaluation: xr.DataTree, *groups: str) -> list[str]:
-    """Return the notes of groups, each once."""
+    """Return the notes of groups, each note once."""
     texts = [str(evaluation[name].attrs.get("notes", "")) for name in groups
              if name in evaluation.children]  # fmt: skip
     return list(dict.fromkeys(line for text in texts for line in text.splitlines() if line))
@@ -93,7 +93,7 @@ def is_of_numbers(evaluation: xr.DataTree) -> bool:
 
 
 def means_of_items(evaluation: xr.DataTree) -> xr.Dataset:
-    """Return mean, lower and upper of the panel's mean score of each item.
+    """Return ``mean``, ``lower`` and ``upper`` (item) of the panel's mean score.
 
     If draws were not kept, the interval is that of a normal distribution.
     """
@@ -140,7 +140,7 @@ def numbers(evaluation: xr.DataTree) -> xr.Dataset:
 
 
 def _truth(evaluation: xr.DataTree, name: str, like: xr.DataArray) -> xr.DataArray:
-    """Return the known values of a metric, like its means; NaN where nothing is known."""
+    """Return the known values of a metric, with the dims of its means; NaN if unknown."""
     unknown = xr.full_like(like, np.nan)
     if not has(evaluation, "truth") or name not in evaluation["truth"]:
         return unknown
@@ -152,7 +152,7 @@ def _truth(evaluation: xr.DataTree, name: str, like: xr.DataArray) -> xr.DataArr
 
 
 def ordered(values: xr.Dataset) -> xr.Dataset:
-    """Order systems by their mean, best first, at one metric, reliability and scope."""
+    """Order systems by mean, best first; ``values`` have one metric, reliability and scope."""
     mean = values["mean"].to_numpy()
     sign = 1 if str(values["better"].item()) == "lower" else -1
     order = np.argsort(np.where(np.isnan(mean), np.inf, sign * mean), kind="stable")
@@ -160,7 +160,7 @@ def ordered(values: xr.Dataset) -> xr.Dataset:
 
 
 def leaders(values: xr.Dataset) -> list[tuple[Any, ...]]:
-    """Return the leading systems at each reliability, at one metric and scope."""
+    """Return the leading systems at each reliability; ``values`` have one metric and scope."""
     sign = -1 if str(values["better"].item()) == "lower" else 1
     mean = sign * values["mean"].transpose(RELIABILITY, SYSTEM).to_numpy()
     systems = values[SYSTEM].to_numpy().tolist()

@@ -112,7 +112,7 @@ def overview(evaluation: xr.DataTree, uncertain: list[Card]) -> Table:
 
 
 def _cards_of_numbers(evaluation: xr.DataTree, places: list[int]) -> list[Card]:
-    """Return the items at these places: the panel's mean, the scores given, and the predictions."""
+    """Return the cards of items at these places: the panel's mean, the scores, the predictions."""
     means = evidence.means_of_items(evaluation)
     annotations, out = evaluation["annotations"].to_dataset(), []
     values = evidence.group(evaluation, "predictions").get("value")
@@ -138,7 +138,7 @@ def _cards_of_numbers(evaluation: xr.DataTree, places: list[int]) -> list[Card]:
 
 
 def cards(evaluation: xr.DataTree, places: list[int]) -> list[Card]:
-    """Return the items at these places."""
+    """Return the cards of the items at these places."""
     if evidence.is_of_numbers(evaluation):
         return _cards_of_numbers(evaluation, places)
     certainty = _certainty(evaluation)
@@ -195,7 +195,7 @@ def _answers(statements: list[Statement]) -> list[Line]:
 
 
 def _bar(theta: xr.DataArray, item: object, row: Candidate, second_model: Floats | None) -> Bar:
-    """Return a candidate; ``second_model`` has the item's means under the second model."""
+    """Return a candidate's bar; ``second_model`` has the item's means under the second model."""
     mean = float(row.draws.mean())
     if row.label is not None:
         label: str = Name(row.label)

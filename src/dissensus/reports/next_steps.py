@@ -25,7 +25,7 @@ _SURE: Final = 0.995
 
 
 def steps(evaluation: xr.DataTree, lead: Lead | None, uncertain: list[Any]) -> Facts:
-    """Return items to look at, annotators who differ from the others, and how many items to add."""
+    """Return items to look at, annotators who differ, items to add, and true labels to get."""
     more = items_to_add(evaluation, lead)
     numbers = evidence.is_of_numbers(evaluation)
     of_truth = lead is not None and lead.name == ACCURACY
@@ -50,7 +50,7 @@ def _settled_truths(evaluation: xr.DataTree) -> frozenset[str]:
 
 
 def known_labels(evaluation: xr.DataTree) -> Facts:
-    """Return how many true labels would narrow the interval of the best system's accuracy."""
+    """Return how many true labels narrow the interval of the best system's accuracy; or nothing."""
     if not evidence.has(evaluation, "accuracy"):
         return {}
     facts = accuracy_facts(evaluation)
@@ -67,7 +67,7 @@ def known_labels(evaluation: xr.DataTree) -> Facts:
 
 
 def differing(evaluation: xr.DataTree) -> list[tuple[Any, str]]:
-    """Return annotators whose interval of the discrepancy ratio is above 1, the largest first."""
+    """Return annotators with an interval of the discrepancy ratio above 1, largest ratios first."""
     if not evidence.has(evaluation, "discrepancy"):
         return []
     rows = ratios_of(summary(evaluation, "statistics"), "annotator_discrepancy_ratio")

@@ -33,7 +33,7 @@ ALONE: Final = (
 
 
 _ANOTHER: Final = 0.01
-"""Minimum difference between agreement by labels and by items for which both are given."""
+"""Agreement by labels and agreement by items are both written if they differ by more than this."""
 _ANSWERS: Final = {"ranking": "ranking", "continuous": "score", "set": "answer"}
 
 
@@ -82,7 +82,7 @@ def has_shared_items(annotations: xr.Dataset) -> bool:
 def leader(evaluation: xr.DataTree, values: xr.Dataset, reliability: float) -> Facts:
     """Return the leading system, its rivals, and its score against a point estimate.
 
-    ``values`` are `evidence.numbers` of this metric.
+    ``values`` are `evidence.numbers` of one metric.
     """
     metric = str(values["metric"].item())
     here = values.sel({RELIABILITY: reliability})
@@ -109,7 +109,7 @@ def leader(evaluation: xr.DataTree, values: xr.Dataset, reliability: float) -> F
 ACCURACY: Final = "accuracy"
 """Name of the leading metric if it is accuracy against the one true label."""
 ERROR, CORRELATION = "mean_absolute_error", "correlation"
-"""Metrics of numbers, of which one leads."""
+"""Metrics of numbers; one of them is the leading metric."""
 
 
 def is_cut(evaluation: xr.DataTree) -> bool:
@@ -118,7 +118,7 @@ def is_cut(evaluation: xr.DataTree) -> bool:
 
 
 def achieves(metric: str, value: str, *, cut: bool = False, truth: bool = False) -> str:
-    """Return what a value of a metric means.
+    """Return a value of a metric in words, to follow the name of a system.
 
     ``cut``: scores are cut at a threshold. ``truth``: sets are compared with the true sets.
     """
@@ -158,7 +158,7 @@ def value_of(metric: str, value: str, *, cut: bool = False) -> str:
 
 
 def _rivals(pairs: xr.Dataset, ranked: xr.Dataset, d: int) -> Facts:
-    """Return the probabilities that the first system is better than the second, and the best."""
+    """Return the probabilities that the first system is better than the second, and is the best."""
     first, second, *_ = systems = ranked[SYSTEM].to_numpy().tolist()
     pair = pairs.sel({SYSTEM: first, other(SYSTEM): second})
     better, equal = (
@@ -232,7 +232,10 @@ def answers(evaluation: xr.DataTree, system: object) -> Facts:
 
 
 def _by_items(evaluation: xr.DataTree, system: object) -> float | None:
-    """Return the agreement with an annotator by items, if it differs from that by labels."""
+    """Return a system's agreement with an annotator if each item counts once.
+
+    Return None if it is nearly the same as agreement if each label counts once.
+    """
     predictions = evaluation["predictions"].to_dataset()
     votes = votes_of(evaluation["annotations"].to_dataset(), predictions)
     place = predictions[SYSTEM].to_numpy().tolist().index(system)
@@ -251,7 +254,7 @@ def _with_interval(draws: xr.DataArray) -> str:
 
 
 def along_reliability(values: xr.Dataset) -> Facts:
-    """Return the leading systems and the level of a metric along reliability."""
+    """Return which systems lead at each reliability, and how a leading system's mean changes."""
     here = values.sel({SCOPE: THESE})
     trust = [float(value) for value in here[RELIABILITY].to_numpy()]
     if len(trust) < 2:
@@ -288,7 +291,7 @@ def uncertain_items(evaluation: xr.DataTree, reliability: float | None = None) -
 
 
 def certainty(evaluation: xr.DataTree, reliability: float) -> Facts:
-    """Return the share of uncertain items, and without predictions the mean certainty."""
+    """Return the share of uncertain items and, without predictions, the mean certainty."""
     if evidence.is_of_numbers(evaluation):
         return {}
     has_metrics = evidence.has(evaluation, "metrics")

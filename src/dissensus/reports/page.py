@@ -1,4 +1,4 @@
-"""The page of a report: all parts in the order of reading."""
+"""The page of an evaluation of labels, rankings or scores, with its parts in reading order."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _NAME: Final = 40
 
 
 def page(evaluation: xr.DataTree, title: str | None = None) -> str:
-    """Return the page as text."""
+    """Return the page as HTML."""
     numbers = two_models.both(evaluation)
     values = numbers[0] if numbers else None
     here, anywhere = checks.of_model(evaluation, values), checks.along(evaluation, values)
@@ -96,7 +96,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
 def _pictures(
     evaluation: xr.DataTree, values: xr.Dataset | None, here: str, anywhere: str
 ) -> dict[str, list[Any]]:
-    """Draw the pictures of systems and of items, with reasons not to rely on them, if any."""
+    """Draw the pictures of systems and of items; each has the reason not to rely on it, if any."""
     drawn = {"systems": [] if values is None else pictures.of_systems(evaluation, values),
              "items": pictures.of_items(evaluation)}  # fmt: skip
     return {
@@ -109,7 +109,7 @@ def _pictures(
 
 
 def parts(evaluation: xr.DataTree, *, page: bool = True) -> dict[str, sections.Section | None]:
-    """Return the sections beside the metrics: for the page, or as plain text without pictures."""
+    """Return the sections other than metrics; without ``page`` as plain text without pictures."""
     made = {
         "agreement": (sections.agreement, "statistics"),
         "components": (components, "components"),
@@ -148,7 +148,7 @@ def _opening(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, An
             words += _words("certainty", opening.certainty(evaluation, trust[place]))
             at.append((place, words))
         reference = {RELIABILITY: float(evaluation.attrs["reference_reliability"])}
-        if evidence.has(evaluation, "accuracy"):  # whose section shows them
+        if evidence.has(evaluation, "accuracy"):  # the section on accuracy shows the answers
             ranked = evidence.ordered(first.sel({**reference, SCOPE: THESE}))
             leader = ranked[SYSTEM].to_numpy().tolist()[0]
             answers = _words("answers", opening.answers(evaluation, leader))
@@ -166,7 +166,7 @@ def _opening(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, An
 def _models(
     evaluation: xr.DataTree, numbers: list[xr.Dataset], both: two_models.Compared
 ) -> dict[str, Any] | None:
-    """Return the section on two models, if there are two."""
+    """Return the section on two models; None if there is only one."""
     if not both.facts:
         return None
     reason = checks.of_both(evaluation, numbers)
@@ -202,7 +202,7 @@ def frame() -> dict[str, Any]:
 
 
 def _hash(script: str) -> str:
-    """Return the hash by which the page's policy allows this script only."""
+    """Return the hash with which the page's security policy allows only this script."""
     return f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}"
 
 
@@ -241,7 +241,7 @@ def _data(evaluation: xr.DataTree) -> list[tuple[str, str]]:
 
 
 def bounded(text: str) -> str:
-    """Shorten the words of a text, which may be names, and the text."""
+    """Shorten each word of a text, which may be a long name, and then the text."""
     return short(" ".join(short(word, _NAME) for word in text.split(" ")), 600)
 
 
@@ -272,7 +272,7 @@ def provenance(evaluation: xr.DataTree) -> list[tuple[str, str]]:
     rows = [
         (str(key).replace("_", " "), _setting(value))
         for key, value in evaluation.attrs.items()
-        if key not in {"point_is_limit", "markov_chains"}  # of no use to readers of the page
+        if key not in {"point_is_limit", "markov_chains"}  # readers of the page do not need them
     ]
     return [*rows, ("report written by dissensus", version("dissensus"))]
 

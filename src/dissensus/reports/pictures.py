@@ -25,7 +25,7 @@ _IN_WORDS = 8
 
 
 def lead(evaluation: xr.DataTree, values: xr.Dataset | None, leading: Lead | None) -> Shown | None:
-    """Draw the leading metric; without systems, the certainty of the items, if there is one."""
+    """Draw the leading metric; without systems, the certainty of the items (None for numbers)."""
     if values is None or leading is None:
         return None if evidence.is_of_numbers(evaluation) else _certainty(evaluation)
     source: xr.DataTree | xr.DataArray = evaluation
@@ -51,14 +51,14 @@ def lead(evaluation: xr.DataTree, values: xr.Dataset | None, leading: Lead | Non
 
 
 def _accuracies(evaluation: xr.DataTree) -> tuple[xr.DataArray, dict[str, Any]]:
-    """Return draws of the systems' accuracies for a forest, and its settings."""
+    """Return draws of the systems' accuracies for a forest plot, and settings of the plot."""
     data = evaluation["accuracy"].to_dataset()
     draws = data["estimated_accuracy"].dropna(SYSTEM, how="all").rename("accuracy")
     return draws, {"naive": data["majority_accuracy"]}
 
 
 def _with_annotator(forest: Callable[..., Any], draws: xr.DataArray, **size: Any) -> Any:
-    """Draw a forest, with a line and a band for the average annotator."""
+    """Draw a forest plot, with a line and a band for the average annotator."""
     made = forest(**size)
     draws = draws.sel({SCOPE: THESE}) if SCOPE in draws.dims else draws
     parts = {name: float(value) for name, value in spread(draws).items()}
@@ -72,12 +72,12 @@ def _with_annotator(forest: Callable[..., Any], draws: xr.DataArray, **size: Any
 
 
 def of_items(evaluation: xr.DataTree) -> list[Shown]:
-    """Draw the certainty of items, their plausibilities and risks, and the least certain one."""
+    """Draw the certainty of items, their plausibilities and risks, and the least certain item."""
     if evidence.is_of_numbers(evaluation):
         return []
     out = [_certainty(evaluation)] if evidence.has(evaluation, "metrics") else []
     theta = evidence.draws_or_mean(evaluation)
-    has_draws = CHAIN in theta.dims  # draws of chunks are not kept
+    has_draws = CHAIN in theta.dims  # with chunks, draws are not kept
     if has_draws and theta.sizes.get(LABEL) == 3:
         out.append(picture(
             "simplex", {"n_items": evaluation["posterior"].sizes[ITEM]},
@@ -159,7 +159,7 @@ def _means(values: xr.Dataset, metric: str, reliability: float) -> str:
 
 
 def _listed(here: xr.Dataset, digits: int | None = None) -> str:
-    """List the means of numbers of systems, best first."""
+    """List the systems' means, best first; ``here`` is of one metric, reliability and scope."""
     d = evidence.digits(here) if digits is None else digits
     ranked = evidence.ordered(here)
     pairs = zip(ranked[SYSTEM].to_numpy(), ranked["mean"].to_numpy(), strict=True)

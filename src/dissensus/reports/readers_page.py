@@ -1,4 +1,4 @@
-"""The page of a reader study: areas under ROC curves, with the reasons to trust them."""
+"""The page of a reader study: areas under ROC curves, and whether to trust them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _HIDDEN: Final = ("in_words", "unit", "units_positive", "units_negative", "truth
 
 
 def page(study: xr.Dataset, title: str | None = None) -> str:
-    """Return the page as text."""
+    """Return the page as HTML."""
     warnings, rows = concerns(study), summary(study)
     return (
         environment(page=True)
@@ -125,7 +125,7 @@ def data(study: xr.Dataset) -> Facts:
 
 
 def headline(study: xr.Dataset, rows: Any) -> Facts:
-    """Return the areas, the best modality with its probability, and systems beside readers."""
+    """Return areas, the best modality with its probability, and systems against readers."""
     average, names = study["average_auc"], study[MODALITY].to_numpy().tolist()
     areas = [
         {"name": row[MODALITY], **row}
@@ -180,7 +180,7 @@ _OTHERS: Final = {
 
 
 def averages(study: xr.Dataset, rows: Any) -> Table:
-    """Return average areas, their differences, and systems beside readers."""
+    """Return average areas, their differences, and systems' areas and differences from readers."""
     names = study[MODALITY].to_numpy().tolist()
     note = "Observed: for these readers and cases."
     return _table("table-verdict", "Areas under ROC curves, averages over readers",

@@ -275,7 +275,7 @@ def distance_title(attrs: Mapping[Any, Any]) -> str:
 
 
 def alpha_of(frame: pd.DataFrame) -> dict[Any, Any] | None:
-    """Return the row of the first of Krippendorff's alphas that is defined, if any is."""
+    """Return the row of the first Krippendorff's alpha that is defined, or None."""
     is_alpha = frame["statistic"].str.startswith("krippendorff_alpha")
     rows = frame[is_alpha & np.isfinite(frame["observed"])].to_dict("records")
     return rows[0] if rows else None
@@ -293,7 +293,7 @@ def agreement_facts(evaluation: xr.DataTree) -> Facts:
             "title": title, "value": alpha["observed"],
             "interval": written_interval(alpha),
         }  # fmt: skip
-    # A large difference means that one label is much more frequent than the others.
+    # If AC1 is much larger than alpha, one label is much more frequent than the others.
     if {"gwet_ac1", "krippendorff_alpha"} <= set(rows):
         ac, alpha = (rows[name]["observed"] for name in ("gwet_ac1", "krippendorff_alpha"))
         if ac - alpha > 0.2:
@@ -463,7 +463,7 @@ def categories(evaluation: xr.DataTree) -> Section | None:
 
 
 def _uncertain(side: xr.DataTree, reliability: float) -> list[tuple[float, float]]:
-    """Return mean certainty and share of uncertain items, of categories and of labels."""
+    """Return pairs of mean certainty and share of uncertain items: of categories and of labels."""
     each = (side[group].to_dataset()["annotation_certainty"].sel({RELIABILITY: reliability})
             for group in ("categories", "certainty"))  # fmt: skip
     return [(float(values.mean()), float((values < 0.9).mean())) for values in each]

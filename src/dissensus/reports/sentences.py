@@ -97,7 +97,7 @@ def environment(*, page: bool) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    out.autoescape = page  # text for the terminal is no HTML: there, names are printed as they are
+    out.autoescape = page  # plain text for a terminal needs no HTML escapes
     write = _html if page else short
     out.filters |= {
         "name": write,
@@ -127,7 +127,7 @@ def environment(*, page: bool) -> Environment:
 
 
 def _html(value: object) -> Markup:
-    """Write a name: isolated, short, and in full when the pointer rests on it."""
+    """Write a name as HTML: short, with the full name as a tooltip, isolated from the sentence."""
     full = str(value)
     text = short(full, _NAME)
     if text == full:

@@ -27,7 +27,7 @@ from dissensus.wording import counted, left_out_note, metric_title, share, short
 
 SOURCE: Final = "set_sentences.html"
 FEW: Final = 10
-"""Minimum number of answers with a label: with fewer, results for it depend on the prior."""
+"""Minimum number of answers with a label; with fewer, results for the label depend on the prior."""
 _LABELS: Final = 100
 _SYSTEMS: Final = 8
 _NARROW: Final = 5
@@ -40,7 +40,7 @@ _UNDEFINED: Final = 0.05
 
 
 def page(evaluation: xr.DataTree, title: str | None = None) -> str:
-    """Return the page as text."""
+    """Return the page as HTML."""
     has_systems = evidence.has(evaluation, "metrics")
     values = evidence.numbers(evaluation) if has_systems else None
     lead = verdict.lead(evaluation, values)
@@ -94,7 +94,7 @@ def _card(evaluation: xr.DataTree) -> dict[str, Any]:
 
 
 def _question(evaluation: xr.DataTree) -> Facts:
-    """Return whether sets are compared with the true ones, and whether errors are correlated."""
+    """Return whether sets are compared with true sets, and whether errors are correlated."""
     return {
         "truth": evaluation.attrs.get("question") == TRUTH,
         "correlated": bool(evaluation.attrs.get("correlated_errors", 0)),
@@ -143,7 +143,7 @@ def steps(evaluation: xr.DataTree, lead: Lead | None) -> Facts:
 
 
 def _to_know(evaluation: xr.DataTree) -> int:
-    """Return how many true sets to get; 0 if enough are known or the question is a panel."""
+    """Return how many true sets to get; 0 if enough are known or the question is not the truth."""
     if not _question(evaluation)["truth"] or not evidence.has(evaluation, "metrics"):
         return 0
     n_items = evaluation["annotations"].sizes[ITEM]
@@ -170,7 +170,7 @@ def _parts(evaluation: xr.DataTree, values: xr.Dataset | None, reason: str) -> I
 
 
 def label_tables(evaluation: xr.DataTree, *, narrow: bool = False) -> list[Table]:
-    """Return the numbers of each label, and the F1 of systems for it.
+    """Return a table of the labels and, with systems, a table of the systems' F1 for each label.
 
     A ``narrow`` table of F1 has means only.
     """
@@ -198,7 +198,7 @@ def label_tables(evaluation: xr.DataTree, *, narrow: bool = False) -> list[Table
 def _f1_table(evaluation: xr.DataTree, frame: Any, order: list[Any], narrow: bool) -> Table:
     """Return F1 by label: a column for each of the first systems."""
     lead = verdict.lead(evaluation, evidence.numbers(evaluation))
-    assert lead is not None  # with systems, one leads
+    assert lead is not None  # there are systems
     systems, level = lead.systems[: _NARROW if narrow else _SYSTEMS], evidence.level()
     rows = {(row[ELEMENT], row[SYSTEM]): row for row in frame.to_dict("records")}
     body = []

@@ -54,7 +54,7 @@ _NO_DATE: Final = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 @contextmanager
 def _sheet() -> Iterator[None]:
-    """Draw with Matplotlib's defaults, not the user's settings, and with replaceable colours."""
+    """Use Matplotlib's defaults instead of the user's settings, and colours to be replaced."""
     import matplotlib.pyplot as plt
 
     with mpl.rc_context(), plt.ioff(), warnings.catch_warnings():
@@ -68,7 +68,7 @@ def _sheet() -> Iterator[None]:
 
 
 def drawn(draw: Callable[[], Any], prefix: str, words: str) -> Markup:
-    """Return a figure as SVG for a page; ids start with the prefix, ``words`` describe it.
+    """Return a figure as SVG for a page; its ids start with ``prefix``, ``words`` describe it.
 
     ``draw`` returns a figure, or a PlotCollection of Matplotlib.
     """
@@ -91,7 +91,7 @@ def _inline(svg: str, prefix: str, words: str) -> str:
     body = re.sub(r"<!--.*?-->\s*", "", body, flags=re.DOTALL)
     body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
     body = re.sub(r"\s*<style type=\"text/css\">.*?</style>", "", body, count=1, flags=re.DOTALL)
-    # Matplotlib uses single quotes around values with double quotes.
+    # Matplotlib uses single quotes around values that contain double quotes.
     body = re.sub(rf"<g id=([\"']){PREFIX}(.*?)\1>", r'<g class="tip"><title>\2</title>', body)
     # Within tags only: a name between tags may look like an attribute. Names have no "<" or ">",
     # which Matplotlib has escaped.
@@ -106,9 +106,9 @@ def _inline(svg: str, prefix: str, words: str) -> str:
 
 
 def _numbers(body: str) -> dict[str, str]:
-    """Return reproducible ids.
+    """Return reproducible names for the ids of an SVG document.
 
-    Matplotlib hashes coordinates to the last bit, which its layout solver does not reproduce.
+    Matplotlib's ids are hashes of exact coordinates, whose last bits differ between runs.
     """
     known = re.findall(r"<[^<>]*\bid=\"([^\"]+)\"", body)
     return {
@@ -150,7 +150,7 @@ def _themed(match: re.Match[str]) -> str:
 
 
 WIDE, NARROW = 6.9, 3.7
-"""Inches: the widths of a figure for a desk and for a phone."""
+"""Widths of a figure in inches, on a wide screen and on a phone."""
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,13 @@ from dissensus.wording import (
 
 
 def between(row: Any, digits: int = 2) -> str:
-    """Write the interval of a row, with the mark of a number that is unreliable."""
+    """Write the interval of a row, with a mark if the number is unreliable."""
     return marked(interval(row, digits), row[DOUBT])
 
 
 _SYSTEMS = 100
 _ROWS = 3000
-"""With more rows in all tables, only the reference reliability is written out."""
+"""If all reliabilities need more rows than this, only the reference reliability is written."""
 _MATRIX = 20
 
 
@@ -73,7 +73,7 @@ class Table:
 
 
 def places(evaluation: xr.DataTree, values: xr.Dataset) -> list[int]:
-    """Return the places of the reliabilities to write out; the reference is among them."""
+    """Return the positions of the reliabilities to write; the reference is one of them."""
     trust = evidence.reliabilities(evaluation)
     reference = trust.index(float(evaluation.attrs["reference_reliability"]))
     rows = min(values.sizes[SYSTEM], _SYSTEMS) * values.sizes["metric"] * len(trust)
@@ -103,7 +103,7 @@ def metric_table(evaluation: xr.DataTree, values: xr.Dataset) -> Table:
 
 
 def _title(metric: str, positive: Any = None) -> str:
-    """Return the name of a metric, for agreement with the panel with the name of its function."""
+    """Return the title of a metric, with its positive label or the name of its function."""
     title = capital(metric_title(metric))
     if metric in {"sensitivity", "specificity"} and positive is not None:
         return f"{title} (positive: {short(positive, 24)})"
@@ -194,7 +194,7 @@ def better_table(evaluation: xr.DataTree, values: xr.Dataset) -> Table | None:
 def certainty_tables(evaluation: xr.DataTree) -> list[Table]:
     """Return the shares of items below steps of certainty, for each size of the top set.
 
-    Numbers have no certainties: the list is empty.
+    The list is empty for numbers, because they have no certainties.
     """
     if evidence.is_of_numbers(evaluation):
         return []

@@ -22,7 +22,7 @@ from dissensus.statistics._resampling import FEW_UNITS
 from dissensus.wording import counted, listed, probability, share, short
 
 _STEPS: Final = 100
-"""Number of factors that are tried."""
+"""Number of factors that `more_items` tries."""
 FACTOR: Final = 10
 """Maximum factor by which labelling more items is suggested."""
 _FEW: Final = 0.1
@@ -33,7 +33,7 @@ _UNUSABLE: Final = "Do not use the results if the whole interval of alpha is at 
 
 @dataclass(frozen=True)
 class Box:
-    """One reason to trust the result, or not."""
+    """A question about whether to trust the result, with its answer."""
 
     question: str
     state: str
@@ -54,9 +54,9 @@ def boxes(
     evaluation: xr.DataTree, lead: Lead | None, both: Facts, checked: Checked, *,
     page: bool = False,
 ) -> list[Box]:  # fmt: skip
-    """Return whether annotators agree, whether checks pass, and whether the best is settled.
+    """Return whether annotators agree, checks pass, and the best system is settled.
 
-    ``both`` are the `two_models.facts`, or nothing with one model.
+    ``both`` are the `two_models.facts`; empty if there is one model.
     """
     out = [_agreement(evaluation, lead), _checks(both, checked, page=page)]
     return [*out, _settled(evaluation, lead)] if lead is not None and lead.pairs else out
@@ -101,7 +101,7 @@ def _all_known(evaluation: xr.DataTree) -> bool:
 
 
 def _agreement_of_numbers(evaluation: xr.DataTree, question: str) -> Box:
-    """Judge the agreement of scores or sets by Krippendorff's alpha: no label leads."""
+    """Judge the agreement of scores or sets, which have no leading label, by alpha only."""
     rule = f"Fine means: alpha is at least {share(TENTATIVE, 3)}. {_UNUSABLE}"
     has_any = evidence.has(evaluation, "agreement")
     alpha = alpha_of(summary(evaluation, "statistics")) if has_any else None
@@ -168,8 +168,8 @@ def _settled(evaluation: xr.DataTree, lead: Lead) -> Box:
 def items_to_add(evaluation: xr.DataTree, lead: Lead | None) -> str:
     """Return how many more items, or clusters, settle which system is best.
 
-    "" if this is settled, if systems are equal, if ten times as many are too few, and with few
-    units, which are too few for an estimate.
+    The text is "" if this is settled, if systems are equal, if ten times as many are too few, or if
+    there are too few items for an estimate.
     """
     if lead is None or not lead.pairs or lead.best[0] >= SURE:
         return ""
@@ -178,16 +178,17 @@ def items_to_add(evaluation: xr.DataTree, lead: Lead | None) -> str:
     if factor is None:
         return ""
     n = units.n * (factor - 1)
-    size = 10 ** max(int(np.floor(np.log10(max(n, 1)))) - 1, 0)  # two digits: an extrapolation
+    # The extrapolation is rounded to two digits.
+    size = 10 ** max(int(np.floor(np.log10(max(n, 1)))) - 1, 0)
     return counted(max(int(np.ceil(n / size)) * size, 1), f"more {units.plural[:-1]}")
 
 
 def more_items(lead: Lead) -> float | None:
-    """Return the factor of items that is needed to settle which system is best, or None.
+    """Return the factor by which more items settle which system is best, or None.
 
-    The variances of the first system's differences to others on new items are assumed to be
-    inversely proportional to the number of items: draws of differences are moved towards their
-    means. None if ten times as many items are too few.
+    The variances of the first system's differences from other systems on new items are assumed to
+    be inversely proportional to the number of items: draws of differences are moved towards their
+    means. The result is None if ten times as many items are too few.
     """
     first, *others = lead.systems
     draws = lead.draws.sel({SCOPE: NEW})

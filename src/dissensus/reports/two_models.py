@@ -19,7 +19,7 @@ from dissensus.wording import counted, metric_title, share
 
 MODEL: Final = "model"
 SURE: Final = 0.8
-"""Probability from which a model is sure of an order."""
+"""Minimum probability of an order for which a model counts as sure of it."""
 _NAMED: Final = 3
 _ROUNDING: Final = 1e-9
 _FURTHEST: Final = 6
@@ -37,7 +37,7 @@ class Swap(NamedTuple):
 
 
 def both(evaluation: xr.DataTree) -> list[xr.Dataset]:
-    """Return the `evidence.numbers` of both models; none without predictions."""
+    """Return the `evidence.numbers` of each model; an empty list without predictions."""
     if not evidence.has(evaluation, "metrics"):
         return []
     return [evidence.numbers(side) for side in sides(evaluation)]
@@ -46,8 +46,7 @@ def both(evaluation: xr.DataTree) -> list[xr.Dataset]:
 def pair(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> xr.Dataset:
     """Return the numbers of both models at their references, for the items at hand.
 
-    Intervals for new items would be wider, but the sampling of items is no difference between
-    models.
+    Intervals for new items would be wider, but the sampling of items is the same for both models.
     """
     each = []
     for side, values in zip(sides(evaluation), numbers, strict=True):
@@ -110,7 +109,7 @@ def furthest(apart: xr.Dataset) -> list[int]:
 
 
 def second_model_means(evaluation: xr.DataTree) -> Floats | None:
-    """Return the second model's mean plausibilities in the columns of the first, if any."""
+    """Return the second model's mean plausibilities in the columns of the first model, or None."""
     models = sides(evaluation)
     if len(models) < 2:
         return None
@@ -139,7 +138,7 @@ def onto(mean: xr.DataArray, where: Space) -> Floats:
 
 
 def _leading(mass: Floats, where: Space) -> npt.NDArray[np.int64]:
-    """Return the leading column; a remainder counts with the mean mass of its labels."""
+    """Return the leading column (item); a remainder counts with the mean mass of its labels."""
     sizes = np.broadcast_to(where.sizes, mass.shape)
     return np.argmax(np.where(sizes > 0, mass / np.maximum(sizes, 1), -1.0), axis=1)
 
@@ -148,7 +147,7 @@ def _leading(mass: Floats, where: Space) -> npt.NDArray[np.int64]:
 
 
 class Compared(NamedTuple):
-    """The comparison of two models; empty for one model."""
+    """The comparison of two models; both fields are empty if there is one model."""
 
     facts: Facts
     items: xr.Dataset

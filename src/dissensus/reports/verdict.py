@@ -27,13 +27,13 @@ from dissensus.wording import capital, counted, metric_title, probability, share
 LIKELY: Final = 0.8
 """Minimum probability of a likely order; from `SURE` on, an order is settled."""
 EQUAL: Final = 0.995
-"""Two systems count as equal if their values are equal with a larger probability."""
+"""Two systems count as equal if equal values have a larger probability than this."""
 _AGAINST: Final = {
     average_annotator.RATIO: "Discrepancy ratio, {}",
     average_annotator.LABELS: "Against an annotator, {}",
     ACCURACY: "Against an annotator, {}",
 }
-"""Heads of the comparison with an annotator."""
+"""Heads of the column that compares systems with an annotator."""
 ANNOTATOR_ROW: Final = "An annotator"
 _OWN: Final = {
     PANEL: "An annotator: how often one more annotator would agree with the panel.",
@@ -62,7 +62,7 @@ class Lead:
     annotator: xr.DataArray | None
     """Draws (chain, draw[, scope]) of the average annotator, of the same metric."""
     few: bool
-    """Whether there are too few items, or clusters, to settle anything."""
+    """Whether there are too few items, or clusters, to settle which system is best."""
 
     @property
     def systems(self) -> list[Any]:
@@ -89,7 +89,7 @@ class Lead:
     def equal(self) -> list[Any]:
         """The systems equal to the first in nearly all draws, if they are the best systems.
 
-        Empty with few items: on few items, different systems can be equal.
+        Empty if there are few items, on which different systems can be equal by chance.
         """
         if self.few:
             return []
@@ -136,7 +136,7 @@ def _wants_truth(evaluation: xr.DataTree) -> bool:
 
 
 def headline(evaluation: xr.DataTree, lead: Lead | None) -> Facts:
-    """Return the best system, how sure that is, and how it compares with an annotator."""
+    """Return the best system, how certain its lead is, and how it compares with an annotator."""
     if lead is None and are_sets(evaluation["annotations"].to_dataset()):
         labelled = evaluation["statistics"]["n_annotations"] > 0
         return {"name": "", "width": "", "note": "", "panel": "", "other": None, "uncertain": None,
@@ -185,7 +185,7 @@ def headline(evaluation: xr.DataTree, lead: Lead | None) -> Facts:
 
 
 def _panel(evaluation: xr.DataTree, name: str) -> str:
-    """Return what the panel gives: its "label", "set", "side" of the threshold, or "mean"."""
+    """Return what systems are compared with: "label", "set", "side", "mean", "truth", or ""."""
     if are_sets(evaluation["annotations"].to_dataset()):
         return "truth" if evaluation.attrs.get("question") == TRUTH else "set"
     if evidence.is_of_numbers(evaluation):
@@ -207,7 +207,7 @@ def _note(evaluation: xr.DataTree) -> str:
 
 
 def _other_first(evaluation: xr.DataTree) -> Facts | None:
-    """Return the first system by agreement with the panel, if accuracy has another first."""
+    """Return the first system by agreement with the panel, if it is not the first by accuracy."""
     if not _wants_truth(evaluation):
         return None
     data = evidence.group(evaluation, "answers")
@@ -220,7 +220,7 @@ def _other_first(evaluation: xr.DataTree) -> Facts | None:
 
 
 def _state(p: float, *, has_few_items: bool) -> str:
-    """Return how certain an order is; from few items it is never "sure"."""
+    """Return how certain an order is; with few items, it is never "sure"."""
     return "sure" if p >= SURE and not has_few_items else "likely" if p >= LIKELY else "open"
 
 

@@ -52,7 +52,7 @@ def chain_warning(evaluation: xr.DataTree) -> str:
 
 
 def unreliable(evaluation: xr.DataTree, *, page: bool = False) -> list[str]:
-    """Return the warning about win rates from chains that are too short, if they are."""
+    """Return a warning if the chains of win rates are too short, else an empty list."""
     why = chain_warning(evaluation)
     return sentences("unreliable", {"reason": why} if why else {}, page=page)
 
@@ -78,14 +78,14 @@ def _judges(evaluation: xr.DataTree) -> list[Any]:
 
 
 def _judged(verdicts: xr.Dataset) -> str:
-    """Return the number of different pairs of answers in words."""
+    """Return, in words, how many different pairs of answers the judges compared."""
     sides = np.sort([verdicts[f"{side}_code"].to_numpy() for side in ("left", "right")], axis=0)
     pairs = np.unique(np.stack([*sides, verdicts["item_code"].to_numpy()]), axis=1)
     return counted(pairs.shape[1], "pair of answers", "pairs of answers")
 
 
 def headline(evaluation: xr.DataTree) -> Facts:
-    """Return the best system, how sure that is, and the neighbours that cannot be told apart."""
+    """Return the best system, its probability, and the neighbours that cannot be told apart."""
     rows = summary(evaluation)
     first, second = (rows.iloc[place] for place in (0, 1))
     best = float(first["probability_best"])
@@ -103,7 +103,7 @@ def headline(evaluation: xr.DataTree) -> Facts:
 def _groups(evaluation: xr.DataTree) -> list[Facts]:
     """Return the best system of each group; no votes compare systems of different groups.
 
-    Empty if all systems are in one group. Groups of one system are left out.
+    The list is empty if all systems are in one group. Groups of one system are left out.
     """
     board, out = evaluation[LEADERBOARD].to_dataset(), []
     values = board[board.attrs["order"]].transpose(*SAMPLE, SYSTEM)
@@ -159,7 +159,7 @@ def table(evaluation: xr.DataTree, most: int = _ROWS, name: str = "table-verdict
 
 
 def _less(evaluation: xr.DataTree) -> str:
-    """Return how the systems that a table leaves out differ from those that it has."""
+    """Return in words what the systems have that a table leaves out: a smaller value."""
     by_strength = evaluation[LEADERBOARD].attrs["order"] == "strength"
     return "less strength" if by_strength else "lower win rates"
 
@@ -227,10 +227,10 @@ def voter_table(evaluation: xr.DataTree) -> Table | None:
 
 
 def judge(evaluation: xr.DataTree) -> Facts:
-    """Return what the verdicts are worth in votes, and which systems they favour."""
+    """Return how many votes the verdicts are worth, and which systems the verdicts favour."""
     if ALONE not in evaluation.children:
         return {}
-    known = evaluation[ALONE][SYSTEM].to_numpy()  # verdicts may be of more systems
+    known = evaluation[ALONE][SYSTEM].to_numpy()  # other systems have only verdicts
     now, alone = (
         float(evaluation[group]["strength"].sel({SYSTEM: known}).var(SAMPLE).mean())
         for group in (LEADERBOARD, ALONE)
@@ -240,7 +240,7 @@ def judge(evaluation: xr.DataTree) -> Facts:
     names = verdict_shares[SYSTEM].to_numpy()
     n = evaluation["annotations"].sizes[VOTE]
     worth = (alone / now - 1) * n
-    size = 10 ** max(int(np.floor(np.log10(max(worth, 1)))) - 1, 0)  # two digits
+    size = 10 ** max(int(np.floor(np.log10(max(worth, 1)))) - 1, 0)  # rounds to two digits
     return {
         "judges": _judges(evaluation), "votes": n, "worth": int(round(worth / size) * size),
         "favoured": names[(verdict_shares > parts["upper"]).to_numpy()].tolist(),
@@ -249,7 +249,7 @@ def judge(evaluation: xr.DataTree) -> Facts:
 
 
 def _by_verdicts(evaluation: xr.DataTree) -> xr.DataArray:
-    """Return the share of its pairs that each system wins by the verdicts, ties as halves."""
+    """Return the share of judged pairs that each system wins by the verdicts; ties count half."""
     known = evaluation["constant_data"].to_dataset()
     won = 0.5 + 0.5 * known["verdict"].mean(JUDGE).to_numpy()
     sides = np.concatenate([known["pair_left"], known["pair_right"]])
@@ -281,7 +281,7 @@ def judge_table(evaluation: xr.DataTree) -> Table | None:
 
 
 def next_facts(evaluation: xr.DataTree) -> Facts:
-    """Return the pairs whose order the fewest votes settle, and voters to ask."""
+    """Return the pairs whose order the fewest votes would settle, and voters to ask."""
     if chain_warning(evaluation):
         return {"unreliable": True}
     pairs = next_votes(evaluation)

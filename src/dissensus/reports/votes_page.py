@@ -1,6 +1,6 @@
 """The page of an evaluation of votes on pairs of systems, and whether to trust its leaderboard.
 
-Checked are the chains, the fit, the voters, and whether votes connect all systems.
+The checks are about the chains, the fit, the voters, and whether votes connect all systems.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PICTURE: Final = 30
 
 
 def page(evaluation: xr.DataTree, title: str | None = None) -> str:
-    """Return the page as text."""
+    """Return the page as HTML."""
     data = evaluation["annotations"].to_dataset()
     checked = boxes(evaluation, page=True)
     warnings = votes.unreliable(evaluation, page=True)
@@ -147,9 +147,9 @@ def _fit(evaluation: xr.DataTree, *, page: bool) -> Box:
 
 
 def fit_facts(evaluation: xr.DataTree) -> Facts:
-    """Return the check of all pairs and the pair that fits worst.
+    """Return the check of all pairs, the pair that fits worst, and a system in a cycle with it.
 
-    Also return the system that forms a cycle with this pair, if any.
+    The system's name is "" if there is no cycle.
     """
     data = evaluation[CHECK].to_dataset()
     p, apart = misfit(evaluation)
@@ -157,7 +157,7 @@ def fit_facts(evaluation: xr.DataTree) -> Facts:
     first, second = (int(data[f"{side}_code"][worst]) for side in ("first", "second"))
     won = _won(data, evaluation["annotations"].sizes[SYSTEM])
     parts = {part: float(values) for part, values in spread(data["replicated"][..., worst]).items()}
-    if apart[worst] < 0:  # seen from the system that wins more often than expected
+    if apart[worst] < 0:  # the first system is the one that wins more often than expected
         first, second = second, first
         parts = parts | {"lower": 1 - parts["upper"], "upper": 1 - parts["lower"]}
     names = evaluation["annotations"][SYSTEM].to_numpy().tolist()
@@ -171,7 +171,7 @@ def fit_facts(evaluation: xr.DataTree) -> Facts:
 
 
 def _won(check: xr.Dataset, n: int) -> Any:
-    """Return the share of votes that a system wins against another (system, system), or NaN."""
+    """Return the share of votes that each system wins against each other one (system, system)."""
     out = np.full((n, n), np.nan)
     first, second = (check[f"{side}_code"].to_numpy() for side in ("first", "second"))
     out[first, second] = check["observed"].to_numpy()
@@ -180,9 +180,10 @@ def _won(check: xr.Dataset, n: int) -> Any:
 
 
 def _circle(won: Any, check: xr.Dataset, first: int, second: int) -> int | None:
-    """Return a system that closes a cycle: first beats second, second beats it, it beats first.
+    """Return a third system of a cycle: first beats second, second beats third, third beats first.
 
-    A system beats another if its share of votes is above 1/2 at the one-sided level of .05.
+    Return None if there is none. A system beats another if its share of votes is significantly
+    above 1/2 (one-sided level .05).
     """
     error = 0.5 / np.sqrt(votes_of_pairs(check, len(won)).clip(1))
     beats = np.nan_to_num((won - 0.5) / error) >= _Z

@@ -1,8 +1,8 @@
-"""Fits of annotations in chunks: Dask arrays, whose blocks of items are sampled when needed.
+"""Fits of annotations in chunks: the draws are Dask arrays, computed block by block when needed.
 
-A model whose items are independent given the data draws each item from a separate stream of random
-numbers. A fit of some items therefore gives the same draws as a fit of all items, and only the
-blocks that are needed are computed.
+This module is for models whose items are independent in the posterior. These models draw each item
+from a separate stream of random numbers. A fit of some items therefore gives the same draws as a
+fit of all items. A block is a group of items; only the blocks that a result needs are computed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Fit = Callable[..., xr.DataTree]
 
 CHAINS: Final = (("r_hat_max", np.max), ("ess_bulk_min", np.min), ("ess_tail_min", np.min),
                   ("n_items_poor", np.sum))  # fmt: skip
-"""Diagnostics of the chains of a block, and how they are reduced over blocks."""
+"""Names of diagnostics of the chains, and the function that reduces each over blocks."""
 
 _POOR: Final = (
     "The chains have not run long enough for some items. fit['sample_stats'] has their number and "
@@ -47,19 +47,21 @@ _POOR: Final = (
 )
 
 _TIMES: Final = 4
-"""Memory that a metric may need, as a multiple of that of the draws."""
+"""Memory that a metric may need, as a multiple of the memory of the draws."""
 
 
 _WARNED: Final[set[tuple[str, str]]] = set()
-"""Warnings that this process has given: the name of the fit, and the text."""
+"""(name of the fit, text) of each warning that this process has given."""
 
 
 class Block(NamedTuple):
-    """Some items of a chunk, which are drawn at once."""
+    """Items of one chunk that are drawn together."""
 
     chunk: int
     low: int
+    """The number of the first item, counted over all chunks."""
     high: int
+    """The number of the first item after the block."""
 
 
 class Task(NamedTuple):
@@ -70,16 +72,16 @@ class Task(NamedTuple):
     settings: Mapping[str, Any]
     edges: list[int]
     name: str
-    """A name that no other fit has."""
+    """A unique name of the fit, for keys of Dask."""
     width: int = 0
-    """Number of candidates of an item; 0 if there are none, or the number is not known yet."""
+    """Largest number of candidates of an item; 0 if there are none, or while it is not known."""
     bytes_each: int = 0
-    """Bytes of an item's draws."""
+    """Bytes of the draws of one item."""
     for_draws: bool = True
-    """Whether the draws are used; if not, warnings about them are suppressed."""
+    """Whether the draws are used; if not, warnings of the fits are suppressed."""
 
     def part(self, rows: Any, items: Array, block: Block) -> xr.Dataset:
-        """Return the annotations of a block."""
+        """Return the annotations of a block; ``rows`` are the columns of its chunk."""
         chunk = (self.edges[block.chunk], self.edges[block.chunk + 1])
         return self.frame.part(rows, items, chunk, block.low)
 
@@ -90,7 +92,10 @@ class Task(NamedTuple):
 
 
 def run(task: Task, rows: Rows, items: Array, block: Block) -> dict[Any, Array]:
-    """Fit a block, and return its variables."""
+    """Fit a block, and return its variables by (group, name), and its diagnostics.
+
+    Variables without items get a first axis of length 1.
+    """
     _require_room(task.bytes_each * len(items))
     with held_back() as messages, in_one_thread():
         fit = task.fitted(rows.read(), items, block)
@@ -109,7 +114,7 @@ def run(task: Task, rows: Rows, items: Array, block: Block) -> dict[Any, Array]:
 
 
 def of_chains(block: dict[Any, Array], number: int) -> Array:
-    """Return one chain of a block."""
+    """Return one diagnostic of a block's chains, in an array of length 1."""
     return block[CHAINS][number : number + 1]
 
 
@@ -121,7 +126,7 @@ def _warn(name: str, messages: list[HeldWarning]) -> None:
 
         warn = distributed.warn
     for text, category in messages:
-        # All blocks give the same text, shown once for each fit and process. Python's own filter
+        # A warning is shown once for each fit and process, not for each block. Python's own filter
         # is not enough: it is reset whenever a library catches warnings.
         words = _POOR if category is ConvergenceWarning else text
         if (name, words) not in _WARNED:
@@ -130,7 +135,7 @@ def _warn(name: str, messages: list[HeldWarning]) -> None:
 
 
 def chunk_size() -> int:
-    """Return the number of bytes of a chunk in Dask: its setting ``array.chunk-size``."""
+    """Return Dask's setting ``array.chunk-size`` in bytes."""
     import dask
     from dask.utils import parse_bytes
 
@@ -138,14 +143,14 @@ def chunk_size() -> int:
 
 
 def _require_room(draws: int) -> None:
-    """Raise if a worker of a cluster lacks memory for a block: it would be killed otherwise."""
+    """Raise if this worker lacks memory for ``draws`` bytes; the cluster would kill the worker."""
     if "distributed" not in sys.modules:
         return
     from distributed import get_worker
 
     try:
         worker = get_worker()
-    except ValueError:  # no worker: the scheduler of threads
+    except ValueError:  # not on a worker: Dask runs in threads of this process
         return
     if worker.memory_manager.memory_limit is None:
         return
@@ -164,21 +169,21 @@ def _require_room(draws: int) -> None:
 
 
 _DATA: Final = ("observed_data", "constant_data")
-"""Groups for which nothing has to be drawn."""
+"""Groups of a fit that contain no draws."""
 _FEWEST: Final = {"draws": 1, "chains": 1, "tune": 0}
 
 _WHOLE: Final = ("log_likelihood", "posterior_predictive", "checkpoint")
-"""Arguments whose results need all items in memory at once."""
+"""Arguments of fits; their results need all items in memory at once."""
 
 
 class Settled(NamedTuple):
-    """Results that depend on all items and are the same for all chunks."""
+    """Results that are computed from all items and shared by all chunks."""
 
     settings: dict[str, Any]
     attrs: dict[Any, Any]
     """Attributes of the fit, such as diagnostics of the shared parameters."""
     groups: Mapping[str, dict[str, xr.DataArray]] = {}
-    """Variables of the fit that do not belong to items."""
+    """Variables of the fit without the dim ``item``, by group and name."""
     width: int | None = None
     """Largest number of candidates of an item; None if it follows from the labels alone."""
 
@@ -186,7 +191,7 @@ class Settled(NamedTuple):
 def settled_prior(
     prior: LearnedPrior, name: str, labels: Array, item_features: Features, prefix: str = ""
 ) -> Settled:
-    """Return the results of a learned prior, which replaces the argument ``name`` of the fits."""
+    """Return the results of a learned prior; the fits of chunks get it as the argument ``name``."""
     drawn = prior.draws(labels, item_features)
     density = xr.DataArray(prior.log_density, dims=(CHAIN, DRAW))
     return Settled(
@@ -199,10 +204,10 @@ Settle = Callable[[xr.Dataset, Mapping[str, Any]], Settled]
 
 
 def by_chunks(settle: Settle | None = None, whole: Callable[..., bool] | None = None) -> Any:
-    """Let a fit take annotations in chunks, and return arrays that are drawn chunk by chunk.
+    """Let a fit function take annotations in chunks; it then returns lazy arrays.
 
-    ``settle`` returns what must be the same for all chunks, such as a prior learned from all items.
-    ``whole`` returns whether all items must be drawn together under given settings.
+    ``settle`` returns the results that all chunks share, such as a prior learned from all items.
+    ``whole`` returns whether the given settings need all items to be drawn together.
     """
 
     def decorate(fit: Fit) -> Fit:
@@ -227,7 +232,7 @@ def by_chunks(settle: Settle | None = None, whole: Callable[..., bool] | None = 
 
 
 class _Variable(NamedTuple):
-    """A variable of a fit; ``like`` has other numbers of items, chains and draws."""
+    """A variable of a fit. ``like`` is its example, with one item, chain and draw."""
 
     group: str
     name: str
@@ -236,7 +241,7 @@ class _Variable(NamedTuple):
 
 
 class _Lazy:
-    """A fit that is not yet drawn."""
+    """A fit whose draws are computed later, block by block."""
 
     def __init__(
         self, fit: Fit, annotations: xr.Dataset, settings: dict[str, Any], width: int | None
@@ -263,22 +268,22 @@ class _Lazy:
         ]
 
     def _probe(self, rng: np.random.Generator) -> xr.DataTree:
-        """Fit one item, to get the variables of a fit and their names.
+        """Fit the first item with the fewest draws, to get the names and dims of the variables.
 
-        It advances the generator as one fit of all items would.
+        The generator advances by as much as in a fit of all items.
         """
         rows = Rows([column.blocks[0] for column in self.rows])
         part = self.task.part(rows.read(), self.items[:1], Block(0, 0, 1))
-        with held_back():  # the fit of its block repeats the warnings
+        with held_back():  # the fit of the block with this item gives the same warnings
             return self.task.fit(part, **self._few(random_seed=rng))
 
     def _few(self, **others: Any) -> dict[str, Any]:
-        """Return the settings with the fewest possible draws."""
+        """Return the settings of the fit, with the fewest possible draws."""
         known = {name: n for name, n in _FEWEST.items() if name in self.task.settings}
         return {**self.task.settings, **known, **others}
 
     def variables(self) -> list[_Variable]:
-        """Return the variables of a fit by item, or as sums over items."""
+        """Return the variables of a fit, except indexes and variables along annotations."""
         return [
             _Variable(group, str(name), variable, name in node.coords)
             for group, node in self.probe.children.items()
@@ -290,7 +295,7 @@ class _Lazy:
         return self.sizes.get(dim, variable.like.sizes[dim])
 
     def _bytes_each(self) -> int:
-        """Return the memory of an item's draws."""
+        """Return the number of bytes of one item's draws."""
         return sum(
             8 * math.prod(self._size(variable, dim) for dim in variable.like.dims if dim != ITEM)
             for variable in self.variables()
@@ -298,7 +303,7 @@ class _Lazy:
         )
 
     def tree(self, settled: Settled) -> xr.DataTree:
-        """Combine the arrays with the results that are the same for all chunks."""
+        """Return the fit as a DataTree: lazy arrays, and the results that all chunks share."""
         attrs = settled.attrs
         drawn = self._blocks(self.task)
         name = f"{self.task.name}-data"
@@ -333,7 +338,7 @@ class _Lazy:
         return tree
 
     def _blocks(self, task: Task) -> tuple[str, Any]:
-        """Return a graph with one task for each block, which fits the items of the block."""
+        """Return the name of a Dask graph, and the graph: each task fits one block."""
         from dask.highlevelgraph import HighLevelGraph
 
         name = task.name
@@ -346,7 +351,7 @@ class _Lazy:
         return name, HighLevelGraph.from_collections(name, layer)
 
     def _array(self, variable: _Variable, name: str, graph: Any) -> Any:
-        """Return a variable as an array of blocks; without items, as the sum over blocks."""
+        """Return a variable as a lazy array; a variable without items is summed over blocks."""
         import dask.array as da
         from dask.highlevelgraph import HighLevelGraph
 
@@ -366,7 +371,7 @@ class _Lazy:
         return out.sum(axis=0) if summed else out
 
     def _of_chains(self, number: int, reduced: Any, name: str, graph: Any) -> Any:
-        """Return a diagnostic of the chains of all blocks."""
+        """Return a diagnostic of the chains, reduced over all blocks, as a lazy number."""
         import dask.array as da
         from dask.highlevelgraph import HighLevelGraph
 
@@ -380,7 +385,7 @@ class _Lazy:
 
 
 def _width(rows: Sequence[Any], frame: Frame) -> int:
-    """Return the largest number of candidates of an item: named labels, and the remainder."""
+    """Return the largest number of candidates of an item: its named labels plus the remainder."""
     import dask
 
     place = [frame.columns.index(name) for name in ("item_code", "label_code")]
@@ -389,6 +394,6 @@ def _width(rows: Sequence[Any], frame: Frame) -> int:
 
 
 def _most_labels(item: Array, label: Array) -> int:
-    """Return the largest number of labels of an item."""
+    """Return the largest number of different labels that one item has."""
     pairs = np.unique(np.stack([item, label]), axis=1)[0]
     return int(np.unique(pairs, return_counts=True)[1].max(initial=0))

@@ -1,4 +1,4 @@
-"""Draws from conjugate posteriors, with a random stream for each item, in threads."""
+"""Draws from conjugate posteriors in threads; each item has a separate random stream."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dissensus.kernels.types import Floats, Names
 from dissensus.sampling.chains import by_lots
 
 Size = tuple[int, int]
-"""Chains and draws."""
+"""Numbers of chains and of draws."""
 
 
 def dirichlet_draws(
@@ -36,7 +36,7 @@ def dirichlet_draws(
 
 
 def _part(value: Any, chain: int, draws: int, items: slice) -> Any:
-    """Return a prior's parameter in one chain, for a slice of items."""
+    """Return a parameter of a prior for one chain and a slice of items; numbers are unchanged."""
     if np.ndim(value) == 0:
         return value
     return value[chain, :draws, items if value.shape[-1] > 1 else slice(None)]
@@ -48,8 +48,8 @@ def normal_draws(
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Draw means and variances (chain, draw, item), and their log density (chain, draw).
 
-    The prior holds numbers or, if each draw has its own prior, arrays (chain, draw, 1) or
-    (chain, draw, item).
+    The parameters of the prior are numbers or, if each draw has its own prior, arrays (chain, draw,
+    1) or (chain, draw, item).
     """
     keys = item_keys(items, size[0], seed=seed)
     mean, variance = np.empty((2, *size, len(items)))

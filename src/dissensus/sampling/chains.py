@@ -1,4 +1,4 @@
-"""Parallel work in threads, in lots; it can be interrupted between lots."""
+"""Parallel work in threads. The work is cut into lots, and can be interrupted between lots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dissensus.sampling.checkpoints import Chain, Checkpoint, Progress
 from dissensus.sampling.interruption import bar, before_any_draw, wants_all
 
 _LOTS: Final = 50
-"""Number of lots of sweeps or items, for a smooth progress bar and even work."""
+"""Number of lots: enough for a smooth progress bar, and for all threads to finish together."""
 
 
 def tracked[Step](
@@ -28,19 +28,22 @@ def tracked[Step](
 def mapped[Job, Result](
     work: Callable[[Job], Result], jobs: Sequence[Job], text: str, show: bool
 ) -> list[Result]:
-    """Do jobs in parallel, one thread a processor; start no job after an interruption."""
+    """Return the results of jobs, done in parallel with one thread for each processor.
+
+    After an interruption no further job starts.
+    """
     if no_threads():
         return [work(job) for job in tracked(jobs, text, show)]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
 
         def results() -> Iterator[Result]:
-            # A generator, so that jobs begin after the bar, which shows the compilation.
+            # As this is a generator, jobs start after the progress bar, which shows compilation.
             yield from pool.map(work, jobs)
 
         try:
             return list(tracked(results(), text, show, total=len(jobs)))
         except BaseException:
-            # The pool would wait for all jobs otherwise.
+            # Without this, the pool would first finish all jobs.
             pool.shutdown(cancel_futures=True)
             raise
 
@@ -49,9 +52,9 @@ def by_lots[Result](
     work: Callable[[int, int, int], Result], chains: int, n_items: int, text: str = "",
     show: bool = False,
 ) -> list[list[Result]]:  # fmt: skip
-    """Do work for every chain and every lot of items; return the results of each chain's lots.
+    """Do work for every chain and every lot of items; return a list of results for each chain.
 
-    ``work`` takes the chain, the first item of the lot, and the first item after it.
+    ``work`` takes the chain, the first item of a lot, and the first item after the lot.
     """
     edges = np.unique(np.linspace(0, n_items, _LOTS + 1).astype(int)).tolist()
     jobs = list(product(range(chains), pairwise(edges)))
@@ -64,12 +67,11 @@ def swept(
     runs: Sequence[Chain], draws: int, tune: int, text: str, show: bool,
     checkpoint: Checkpoint | None = None,
 ) -> int:  # fmt: skip
-    """Run chains of sweeps, each in a thread; return the number of draws of every chain.
+    """Run Gibbs chains, each in a thread; return the number of draws that every chain made.
 
-    Chains have room for all draws; their traces are cut to the draws made. After an interruption
-    the current lot is finished in all chains, so that they are of one length and no thread is left
-    behind. A second Ctrl-C does not wait for that. If there are no draws yet, or within
-    `interruption.all_or_nothing`, a KeyboardInterrupt is raised.
+    Traces have room for all draws, and are cut to the draws made. After Ctrl-C all chains finish
+    the current lot, so that they have the same length; a second Ctrl-C interrupts this too. A
+    KeyboardInterrupt is raised if there are no draws yet, or inside `interruption.all_or_nothing`.
     """
     progress = None if checkpoint is None else Progress(runs, checkpoint, -tune)
     lots, drawn = [*_lots(tune, -tune), *_lots(draws, 0)], draws
@@ -106,7 +108,7 @@ def swept(
 
 
 class _Chains:
-    """Chains, and the progress of each: an interruption can come between two chains."""
+    """Chains, and how far each has run: an interruption may come before some run the lot."""
 
     def __init__(self, runs: Sequence[Chain], first: int) -> None:
         self.runs = runs
@@ -115,17 +117,17 @@ class _Chains:
         self.first = self.last = first
 
     def to(self, first: int, n: int) -> None:
-        """Begin the next lot, which no chain has run yet."""
+        """Begin the next lot: ``n`` sweeps from sweep ``first``."""
         self.jobs = []
         self.first, self.last = first, first + n
 
     def advance_one(self, chain: int) -> None:
-        """Advance one chain by the lot."""
+        """Run the current lot in one chain."""
         self.runs[chain].advance(self.first, self.last - self.first)
         self.reached[chain] = self.last
 
     def catch_up(self) -> None:
-        """Advance the chains that had not begun the lot when the others were interrupted."""
+        """Run the current lot in the chains that had not started it before the interruption."""
         for job in self.jobs:
             job.result()
         for chain, reached in enumerate(self.reached):
@@ -134,7 +136,7 @@ class _Chains:
 
 
 def _stopped(first: int, draws: int, tune: int, progress: Progress | None) -> KeyboardInterrupt:
-    """Return the KeyboardInterrupt for the lot that begins with sweep ``first``."""
+    """Return the KeyboardInterrupt for an interruption in the lot that begins at ``first``."""
     suffix = "" if progress is None else progress.checkpoint.in_words
     if first < 0:
         done = f"after {max(first + tune, 0):,} of {tune:,} sweeps of the warm-up"
@@ -143,15 +145,16 @@ def _stopped(first: int, draws: int, tune: int, progress: Progress | None) -> Ke
 
 
 def _lots(n: int, first: int) -> list[tuple[int, int]]:
-    """Cut sweeps into lots: (first draw, number)."""
+    """Cut n sweeps, numbered from ``first``, into lots: (first sweep, number of sweeps)."""
     edges = np.unique(np.linspace(0, n, min(n, _LOTS) + 1).astype(int)).tolist()
     return [(first + low, high - low) for low, high in pairwise(edges)]
 
 
 def first_draws(trace: Any, requested: int, drawn: int) -> Any:
-    """Return the trace of the draws that were made, out of one with room for those requested.
+    """Return a trace with only the ``drawn`` first of the ``requested`` draws.
 
-    The draw is the first dim, except of ``truth_mean``, a mean over the requested draws.
+    The draw is the first dim of all fields except ``truth_mean``. ``truth_mean`` is a sum over
+    draws, divided by the requested number; it is rescaled to the mean over the draws made.
     """
     if drawn == requested:
         return trace

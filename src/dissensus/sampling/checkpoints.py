@@ -1,8 +1,8 @@
 """Checkpoints: the state and the draws of a fit in a Zarr store, from which the fit resumes.
 
-A store consists of parts. Each is written under another name and then renamed, so that a part is
-complete or absent, also after a crash. The attributes of the store identify the fit; another fit
-cannot use it.
+A store consists of parts: each contains the draws since the part before, and the state of the
+chains. A part is written under another name and then renamed, so that after a crash it is complete
+or absent. The attributes of the store identify the fit; another fit cannot use the store.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _FORMAT: Final = "dissensus checkpoint 1"
 _PARTS: Final = "parts"
 _HEADER: Final = "zarr.json"
 _PACKAGES: Final = ("dissensus", "numpy", "numba")
-"""Packages whose versions the draws depend on."""
+"""Packages whose versions determine the draws; a fit resumes only with the same versions."""
 
 
 class Checkpoint:
-    """The store of one fit, which ``belongs_to`` identifies in JSON types."""
+    """The store of one fit. ``belongs_to`` are values of JSON types that identify the fit."""
 
     def __init__(self, path: Path, belongs_to: Mapping[str, Any]) -> None:
         self.path = path
@@ -48,16 +48,16 @@ class Checkpoint:
 
     @property
     def random_seed(self) -> Any:
-        """The seed of the fit, given or drawn when the store was created."""
+        """The seed of the fit: the given one, or one drawn when the store was created."""
         return self.belongs_to["random_seed"]
 
     @property
     def in_words(self) -> str:
-        """The end of the message of an interruption."""
+        """The end of the message of an interrupted fit."""
         return f"; the finished part is saved in {self.path}: fit again with checkpoint= to resume"
 
     def begin(self, fingerprint: str) -> None:
-        """Create the store, or check that the existing one is of the same fit.
+        """Create the store, or check that an existing store is of the same fit; lock it.
 
         ``fingerprint`` is a hash of the initial state of the chains.
         """
@@ -80,7 +80,7 @@ class Checkpoint:
                 "checkpoint", expected="a checkpoint that no other process uses",
                 found=f"{self.path}, which another fit uses",
             ) from None  # fmt: skip
-        for unfinished in self.path.glob(".part-*"):  # parts of a run that was killed
+        for unfinished in self.path.glob(".part-*"):  # left by a process that was killed
             shutil.rmtree(unfinished, ignore_errors=True)
 
     def release(self) -> None:
@@ -88,19 +88,19 @@ class Checkpoint:
         release(self.path / _HEADER)
 
     def parts(self) -> list[str]:
-        """Return the names of the parts in order."""
+        """Return the names of the parts, in the order in which they were written."""
         names = (part.name for part in (self.path / _PARTS).iterdir())
-        return sorted(name for name in names if name[0] != ".")  # files of a file manager
+        return sorted(name for name in names if name[0] != ".")  # without .DS_Store
 
     def load(self, part: str, like: Arrays) -> dict[str, Array]:
-        """Return arrays of a part; they must have the names, shapes and types of ``like``."""
+        """Return arrays of a part, or raise unless names, shapes and types are as in ``like``."""
         try:
             group = _zarr().open_group(self.path / _PARTS / part, mode="r", zarr_format=3)
             arrays = {name: np.asarray(group[name][:]) for name in like}
             for name, expected in like.items():
                 if (arrays[name].shape, arrays[name].dtype) != (expected.shape, expected.dtype):
                     raise ValueError(name)
-                # Zarr reads zeros for a chunk without a file, without an error.
+                # If the file of a chunk is missing, Zarr returns zeros and no error.
                 if group[name].nchunks_initialized != group[name].nchunks:
                     raise ValueError(f"{name} lacks chunks")
             return arrays
@@ -111,7 +111,7 @@ class Checkpoint:
             ) from problem  # fmt: skip
 
     def save(self, part: str, arrays: Arrays) -> bool:
-        """Write a part and return whether it succeeded; a full disk must not end a long fit."""
+        """Write a part; return whether it was written. A full disk must not end a long fit."""
         try:
             with self._lock:
                 self._write(part, arrays)
@@ -136,22 +136,22 @@ class Checkpoint:
         from zarr.codecs import Crc32cCodec
 
         place = self.path / _PARTS / part
-        if place.exists():  # written, but interrupted before it returned
+        if place.exists():  # an earlier call wrote the part, and was interrupted afterwards
             return
-        # A new name: after Ctrl-C Zarr may still be writing to the last one.
+        # Each attempt has a new name: after Ctrl-C Zarr may still write to the last one.
         self._written += 1
         temporary = self.path / f".part-{self._written}"
         try:
             group = _zarr().create_group(temporary, zarr_format=3)
             for name, values in arrays.items():
-                # Draws hardly compress, so that only a checksum is added. Chunks of zeros are
-                # written too: otherwise they could not be distinguished from missing chunks.
+                # Draws hardly compress: Zarr adds only a checksum. Chunks of zeros are written
+                # too, because `load` treats a chunk without a file as missing.
                 group.create_array(name, data=np.ascontiguousarray(values),
                                    compressors=(Crc32cCodec(),),
                                    config={"write_empty_chunks": True})  # fmt: skip
             _settle_all(temporary)
             temporary.replace(place)
-        except OSError:  # repeated attempts must not fill the disk
+        except OSError:  # unfinished parts of repeated attempts would fill the disk
             shutil.rmtree(temporary, ignore_errors=True)
             raise
 
@@ -163,8 +163,8 @@ def opened(
     """Return the checkpoint of a fit, or None without a path.
 
     If ``random_seed`` is None, the seed of the store is used; a new store gets a random seed.
-    ``sampler`` must be 'gibbs': only its state can be saved and restored. ``numbers`` are draws,
-    tune and chains.
+    ``sampler`` must be 'gibbs': the state of NUTS cannot be saved and restored. ``numbers`` are
+    draws, tune and chains.
     """
     if path is None:
         return None
@@ -209,7 +209,7 @@ def _place(path: Any) -> Path:
 
 
 def _nameable(path: str | bytes) -> bool:
-    """Return whether a file can have this name."""
+    """Return whether a file can have this path."""
     try:
         return isinstance(path, str) and bool(path) and b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
@@ -217,7 +217,10 @@ def _nameable(path: str | bytes) -> bool:
 
 
 def _header(path: Path) -> dict[str, Any] | None:
-    """Return the attributes of a store; None if the path is free."""
+    """Return the attributes of a checkpoint, or None if nothing has this path.
+
+    Raise if the path is not a checkpoint.
+    """
     if not os.path.lexists(path):
         return None
     try:
@@ -233,20 +236,20 @@ def _header(path: Path) -> dict[str, Any] | None:
 
 
 def _new_store(path: Path, attributes: Mapping[str, Any]) -> None:
-    """Create a store without parts."""
+    """Create the store of a checkpoint, without parts."""
     _zarr().create_group(path, zarr_format=3, attributes=dict(attributes))
     (path / _PARTS).mkdir()
     _settle_all(path)
 
 
 def _settle_all(folder: Path) -> None:
-    """Flush all files to disk before older ones are deleted."""
+    """Flush all files of a folder to disk; older parts are deleted only afterwards."""
     for path in folder.rglob("*"):
         settle(path)
 
 
 def _difference(name: str, before: Any, now: Any) -> str:
-    """Name a difference, with both values unless they are hashes."""
+    """Return the name of a setting that differs, with both values unless they are hashes."""
     if name in {"annotations", "settings"}:
         return name
     return f"{name} ({before}; now {now})"
@@ -259,11 +262,11 @@ def _zarr() -> Any:
 
 
 SECONDS: Final = 30.0
-"""Seconds between two writes: a crash loses no more work than this."""
+"""Minimum number of seconds between two writes, which are made only between lots of sweeps."""
 
 _STATE: Final = "state"
 _MEAN: Final = "truth_mean"
-"""The field of a trace without a draw dim: a running mean over draws."""
+"""The field of a trace without the dim ``draw``: a running mean over draws."""
 
 
 class Chain(Protocol):
@@ -272,17 +275,17 @@ class Chain(Protocol):
     trace: Any
     """A NamedTuple of arrays, with the draw as the first dim."""
     scratch: frozenset[str]
-    """Attributes without meaning before the first sweep."""
+    """Names of attributes that have no meaning before the first sweep."""
 
     def advance(self, first: int, n: int) -> None:
-        """Advance by n sweeps; the first is draw ``first``, negative in the warm-up."""
+        """Run n sweeps from sweep ``first``, which is negative in the warm-up."""
 
 
 class Progress:
     """Chains, and the checkpoint to which they are saved.
 
-    All arrays of the chains are written, constant ones too: new fields of a kernel's state are
-    saved without further code. ``first`` is minus the number of warm-up sweeps.
+    All writable arrays of the chains are saved, so that a new field of a kernel's state needs no
+    further code. ``first`` is minus the number of warm-up sweeps.
     """
 
     def __init__(self, chains: Sequence[Chain], checkpoint: Checkpoint, first: int) -> None:
@@ -293,7 +296,10 @@ class Progress:
         self.reached = self._resumed()
 
     def after(self, reached: int, *, now: bool = False) -> None:
-        """Write the chains before sweep ``reached``, if it is time; ``now`` for the last time."""
+        """Save the chains, whose next sweep is ``reached``, if 30 seconds have passed.
+
+        With ``now`` they are saved at once, for the last time, and the store is unlocked.
+        """
         if reached > self.reached and (now or time.monotonic() > self.written + SECONDS):
             self._write(reached)
         if now:
@@ -312,12 +318,12 @@ class Progress:
         return f"{reached - self.first:010d}"
 
     def _state(self) -> Array:
-        """Return the many small arrays of the chains as one row of bytes."""
+        """Return all arrays of the state of the chains as one array of bytes."""
         return np.concatenate([np.ascontiguousarray(array).view(np.uint8).ravel()
                                for array in self.held])  # fmt: skip
 
     def _rows(self, first: int, last: int) -> dict[str, list[Array]]:
-        """Return draws `first` to `last` - 1 of each variable that is kept, one array a chain."""
+        """Return draws ``first`` to ``last`` - 1: for each variable, one array a chain."""
         traces = [chain.trace._asdict() for chain in self.chains]
         return {
             name: [trace[name][first:last] for trace in traces]
@@ -330,7 +336,7 @@ class Progress:
         return {_MEAN: means} if means[0].size else {}
 
     def _resumed(self) -> int:
-        """Restore the chains from the checkpoint, and return the next sweep."""
+        """Restore the chains from the checkpoint, and return the number of the next sweep."""
         reached = self.first
         parts = self.checkpoint.parts()
         for part in parts:
@@ -360,7 +366,7 @@ class Progress:
 
 
 def _held(chains: Iterable[Chain]) -> list[Array]:
-    """Return all arrays of the chains, each once, without their traces."""
+    """Return the writable arrays of numbers of all chains, each once, except traces."""
     out: dict[int, Array] = {}
     for chain in chains:
         for name, value in vars(chain).items():

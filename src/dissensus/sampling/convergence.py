@@ -1,4 +1,4 @@
-"""Convergence of Markov chains, item by item, with warnings that give a remedy."""
+"""Convergence diagnostics of Markov chains, item by item, and warnings that give a remedy."""
 
 from __future__ import annotations
 
@@ -13,49 +13,51 @@ from dissensus.dims import CHAIN, DRAW, ITEM
 from dissensus.errors import ConvergenceWarning, shown, warn_caller
 from dissensus.kernels.diagnostics import diagnostics
 from dissensus.kernels.types import Array, Flags, Floats
+from dissensus.wording import counted
 
 R_HAT: Final = 1.05
-"""Largest r-hat of converged chains. 1.01 is usual for one number; the largest of hundreds of
-numbers exceeds it by chance."""
+"""Largest r-hat of converged chains. The usual limit is 1.01 for one parameter; the largest r-hat
+of hundreds of parameters exceeds it by chance."""
 
 APART: Final = 1.5
-"""An r-hat above this indicates several modes: chains differ by more than their own spread."""
+"""An r-hat above this indicates several modes: the means of the chains differ by more than the
+standard deviation within a chain."""
 
 ESS: Final = 100.0
-"""Minimum number of effective draws for the ends of an interval."""
+"""Minimum number of effective draws, in the bulk and in the tails, for an interval."""
 
 _LOT: Final = 100
 
 _MOVING: Final = 0.1
-"""A constant chain is stuck if another chain changes in more than this share of its steps."""
+"""A constant chain is stuck if another chain changes in more than this share of its draws."""
 
 FEWEST: Final = 100
-"""Minimum number of draws a chain for diagnostics."""
+"""Minimum number of draws in each chain for diagnostics."""
 
 ATTRIBUTES: Final = (
     "ess_bulk_min", "ess_bulk_median", "ess_bulk_min_item", "ess_tail_min", "n_items_stuck",
     "n_items_undefined", "r_hat_max", "r_hat_max_item", "n_items_poor",
 )  # fmt: skip
-"""Names of the attributes of `diagnosed`; a single chain has no r-hat."""
+"""Names of the attributes that `diagnosed` returns; with one chain there is no r-hat."""
 OF_PRIOR: Final = "prior_"
-"""Prefix of these names for a learned prior, in fits that also diagnose items."""
+"""Prefix of `ATTRIBUTES` for a learned prior, in fits that also diagnose items."""
 
 
 def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[str, Any]:
-    """Summarise r-hat and effective sample size over items, and warn of poor ones.
+    """Summarise r-hat and effective sample size over items, and warn of poor items.
 
     The diagnostics of an item are the worst along other dims; draws without ``dim`` are one item.
-    Returns the attributes `ATTRIBUTES`, prefixed; none with fewer than 100 draws a chain. Numbers
-    that are constant over all chains count as converged. The ConvergenceWarning names the items
-    with fewer than 100 effective draws (bulk or tail), an r-hat above 1.05, a constant chain while
-    others move, or undefined draws.
+    Returns the attributes `ATTRIBUTES`, with ``prefix``; none with fewer than 100 draws a chain.
+    Numbers that are the same in all draws of all chains count as converged. The ConvergenceWarning
+    names the poor items: fewer than 100 effective draws (bulk or tail), an r-hat above 1.05, a
+    constant chain while other chains move, or draws that are not finite.
     """
     alone = dim not in draws.dims
     if alone:
         draws = draws.expand_dims({dim: [draws.name]})
     if draws.sizes[DRAW] < FEWEST or draws.sizes[dim] == 0:
         return {}
-    # A few items at a time, as several copies of their draws are made.
+    # Items are diagnosed a few at a time, because the diagnostics copy the draws several times.
     lots = [draws.isel({dim: slice(i, i + _LOT)}) for i in range(0, draws.sizes[dim], _LOT)]
     worst = [_worst(lot, dim) for lot in lots]
     each = _Each(*(np.concatenate(part) for part in zip(*worst, strict=True)))
@@ -69,19 +71,19 @@ def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[st
 
 
 class _Each(NamedTuple):
-    """Diagnostics of each item."""
+    """Diagnostics of each item, in arrays (item)."""
 
     bulk: Floats
     tail: Floats
     r_hat: Floats
     stuck: Flags
-    """Whether a chain is constant while others move or have another value."""
+    """Whether a chain is constant while other chains move or have another value."""
     undefined: Flags
     """Whether a draw is not finite."""
 
 
 def _summarised(each: _Each, names: Any, *, several: bool) -> tuple[dict[str, Any], Any]:
-    """Return the attributes, and which items are poor; r-hat needs ``several`` chains."""
+    """Return `ATTRIBUTES`, and whether each item is poor; r-hat needs ``several`` chains."""
     attrs: dict[str, Any] = {
         "ess_bulk_min": float(each.bulk.min()),
         "ess_bulk_median": float(np.median(each.bulk)),
@@ -101,7 +103,7 @@ def _summarised(each: _Each, names: Any, *, several: bool) -> tuple[dict[str, An
 def diagnosed_parameters(posterior: Mapping[str, xr.DataArray], prefix: str = "") -> dict[str, Any]:
     """Diagnose the chains for all parameters together, and warn if diagnostics are poor.
 
-    Numbers that are NaN in all draws are left out. Returns attributes as `diagnosed` does.
+    Parameters that are NaN in all draws are left out. Returns attributes as `diagnosed` does.
     """
     parts = []
     for name, draws in posterior.items():
@@ -123,7 +125,7 @@ def _places(draws: xr.DataArray) -> list[str]:
 
 
 def _worst(draws: xr.DataArray, dim: str) -> _Each:
-    """Return the worst diagnostics of each item."""
+    """Return the diagnostics of each item, the worst along other dims."""
     draws = draws.transpose(dim, ..., CHAIN, DRAW)
     values = draws.to_numpy()
     n_items, n_chains, n_draws = len(values), *values.shape[-2:]
@@ -131,9 +133,9 @@ def _worst(draws: xr.DataArray, dim: str) -> _Each:
     undefined = ~np.isfinite(each).all(axis=(1, 2))
     each = np.where(undefined[:, None, None], 0.0, each)
     constant = (each == each[:, :1, :1]).all(axis=(1, 2))
-    with np.errstate(invalid="ignore", divide="ignore"):  # constants: 0/0
+    with np.errstate(invalid="ignore", divide="ignore"):  # constant draws give 0/0
         bulk, tail, apart = diagnostics(each, _ends())
-    # The tail is undefined if the quantile is a single value, as for numbers nearly always 1.
+    # The tail is undefined if no draw is above the quantile, as for shares that are mostly 1.
     tail = np.where(np.isnan(tail), bulk, tail)
     bulk, tail = (
         np.where(undefined, 0.0, np.where(constant, n_chains * n_draws, x)) for x in (bulk, tail)
@@ -148,7 +150,7 @@ def _worst(draws: xr.DataArray, dim: str) -> _Each:
 
 
 def _ends() -> tuple[float, float]:
-    """Return the quantiles of ArviZ's effective sample size of the tails."""
+    """Return the two probabilities of the quantiles that ArviZ uses for ``ess_tail``."""
     from arviz_base import rcParams
 
     prob = float(rcParams["stats.ci_prob"])
@@ -157,9 +159,10 @@ def _ends() -> tuple[float, float]:
 
 
 def _stuck(draws: xr.DataArray) -> xr.DataArray:
-    """Return where a chain is constant while others move or have another value.
+    """Return whether a chain is constant while other chains move or have another value.
 
-    Numbers that rarely change in any chain, such as a share that is nearly always 1, do not count.
+    The result has the dims of ``draws`` except chain and draw. Numbers that rarely change in all
+    chains, such as a share that is nearly always 1, do not count as stuck.
     """
     moves = (draws.diff(DRAW) != 0).mean(DRAW)
     still = (moves == 0).any(CHAIN)
@@ -173,9 +176,9 @@ def least(attrs: Mapping[Any, Any]) -> float:
 
 
 def warning(attrs: Mapping[Any, Any], suffix: str = "") -> str:
-    """Return in a few words why the chains of a fit are poor; "" if they are not.
+    """Return in a few words why the chains of a fit are poor; "" if they are not poor.
 
-    ``suffix`` follows "chains", such as " of the learned prior".
+    ``suffix`` is text after the word "chains", such as " of the learned prior".
     """
     chain_attrs = {name: attrs[name] for name in ATTRIBUTES if name in attrs}
     if not int(chain_attrs.get("n_items_poor", 0)):
@@ -200,7 +203,7 @@ def warning(attrs: Mapping[Any, Any], suffix: str = "") -> str:
 def longer(attrs: Mapping[Any, Any]) -> int:
     """Return the factor by which to increase the draws, given a fit's attributes.
 
-    1 if there are enough, or if more draws would not help.
+    The factor is 1 if there are enough draws, or if more draws would not help.
 
     >>> poor = {"n_items_poor": 2, "ess_bulk_min": 70.0, "ess_tail_min": 120.0, "r_hat_max": 1.04}
     >>> longer(poor), longer(poor | {"n_items_stuck": 1}), longer(poor | {"n_items_poor": 0})
@@ -218,12 +221,14 @@ def longer(attrs: Mapping[Any, Any]) -> int:
 
 
 def _needed_factor(attrs: Mapping[Any, Any]) -> int:
-    """Return the factor that gives twice the effective draws needed."""
+    """Return the factor of the draws that gives 200 effective draws, twice the minimum."""
     return math.ceil(2 * ESS / max(least(attrs), 1.0))
 
 
 def few_draws(draws: int, chains: int, *, markov: bool) -> str:
-    """Return in words that there are too few draws for an interval; "" if there are enough.
+    """Return a warning of too few draws for an interval; "" if there are enough.
+
+    Draws of a Markov chain (``markov``) are counted by chain, independent draws in total.
 
     >>> few_draws(50, 4, markov=True)
     'only 50 draws a chain'
@@ -231,12 +236,12 @@ def few_draws(draws: int, chains: int, *, markov: bool) -> str:
     ('', 'only 40 draws')
     """
     if markov:
-        return f"only {draws} draws a chain" if draws < FEWEST else ""
-    return f"only {draws * chains} draws" if draws * chains < ESS else ""
+        return f"only {counted(draws, 'draw')} a chain" if draws < FEWEST else ""
+    return f"only {counted(draws * chains, 'draw')}" if draws * chains < ESS else ""
 
 
 def advice(attrs: Mapping[Any, Any], draws: int) -> str:
-    """Return what to do about chains that are too short, given a fit's attributes and draws.
+    """Return advice on poor chains, given a fit's attributes and its number of draws a chain.
 
     >>> advice({"n_items_poor": 1, "ess_bulk_min": 200.0}, 1000)
     'ask for more draws (draws=4000)'
@@ -273,12 +278,15 @@ def _warn(attrs: dict[str, Any], subject: str, draws: int) -> None:
 
 
 def _thin_tails(attrs: Mapping[str, Any]) -> bool:
-    """Return whether the tails are poor and worse than the bulk."""
+    """Return whether the tails have fewer than 100 effective draws, and fewer than the bulk."""
     return bool(attrs.get("ess_tail_min", np.inf) < min(ESS, attrs.get("ess_bulk_min", np.inf)))
 
 
 def divergences(sample_stats: Mapping[str, xr.DataArray]) -> dict[str, Any]:
-    """Count NUTS's divergent transitions, and warn if there are any; empty without NUTS."""
+    """Return the number of divergent transitions of NUTS, and warn of them.
+
+    The result is empty if another sampler made the fit.
+    """
     if "diverging" not in sample_stats:
         return {}
     n = int(sample_stats["diverging"].sum())

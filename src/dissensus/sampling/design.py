@@ -1,10 +1,10 @@
-"""Designs that leave parameters to their priors, and label switching.
+"""Warnings of designs in which only the prior identifies parameters, and of label switching.
 
-Warnings of a design are given before sampling, in time linear in the number of labels.
+The design (who labelled which item) is checked before sampling.
 
-Label switching: data are equally likely if all annotators exchange two labels. Priors keep
-annotators above chance on average, and chains in one mode. `near_guessing` warns if the data do not
-distinguish the modes.
+Label switching: the likelihood is the same if two labels are exchanged, in the true labels and in
+the confusion matrices of all annotators. Priors keep annotators above chance on average, and so
+keep the chains in one mode. `near_guessing` warns if the data do not distinguish the modes.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ _GROUPS: Final = 3
 _NAMES: Final = 3
 """Number of annotators of each group that a message names."""
 _FEW: Final = 0.05
-"""Share of labels outside the largest group that is too small to warn of."""
+"""Up to this share of labels may be outside the largest group without a warning."""
 
 
 class Pairs(NamedTuple):
-    """The kinds of pairs of labels in a design; their covariances identify variances."""
+    """Which kinds of pairs of labels a design has; each kind identifies a variance component."""
 
     of_item: bool
-    """Pairs by two annotators of one item: they share the item."""
+    """Whether two annotators labelled the same item: such labels share the item's effect."""
     of_annotator: bool
-    """Pairs by one annotator of two items: they share the annotator."""
+    """Whether an annotator labelled two items: such labels share the annotator's effect."""
     repeated: bool
-    """Pairs by one annotator of one item: they differ by the residual only."""
+    """Whether an annotator labelled an item twice: such labels differ by the residual only."""
 
 
 def pairs(item: Ints, annotator: Ints) -> Pairs:
-    """Return the kinds of pairs of labels."""
+    """Return which kinds of pairs the labels form; the codes are along labels."""
     if not len(item):
         return Pairs(of_item=False, of_annotator=False, repeated=False)
     n = int(annotator.max()) + 1
@@ -55,9 +55,10 @@ def pairs(item: Ints, annotator: Ints) -> Pairs:
 
 
 def islands(item: Ints, annotator: Ints, n_annotators: int) -> Ints:
-    """Return the groups of annotators that share items, directly or through others (annotator).
+    """Return the group of each annotator (annotator).
 
-    Groups are numbered from 0, the largest first; -1 is for annotators without labels.
+    Annotators who share an item are in one group, also if they share items only through other
+    annotators. Groups are numbered from 0, the largest first; annotators without labels have -1.
     """
     island = np.full(n_annotators, -1, dtype=np.int64)
     if not len(item):
@@ -76,7 +77,7 @@ def islands(item: Ints, annotator: Ints, n_annotators: int) -> Ints:
 
 
 def listed_islands(group: Ints, names: Array) -> str:
-    """Name groups of annotators that share no item."""
+    """Return text with the names of annotators, group by group."""
     n = int(group.max()) + 1
     listed = [shown(list(names[group == k]), _NAMES) for k in range(min(n, _GROUPS))]
     return " | ".join(listed) + (f" | and {n - _GROUPS:,} more groups" if n > _GROUPS else "")
@@ -95,24 +96,26 @@ def scattered(group: Ints, annotator: Ints) -> bool:
 
 
 def anchored(item: Ints, annotator: Ints, n_annotators: int, known: Ints | None = None) -> Flags:
-    """Return the annotators whose accuracy is identified by agreement alone (annotator).
+    """Return whether agreement alone identifies the accuracy of each annotator (annotator).
 
-    If errors are spread evenly, the agreement of two annotators beyond chance is the product of
-    their skills. Annotators who share an item are linked. In a group whose links form no cycle of
-    odd length, the products leave one factor free: skills on one side can grow while skills on the
-    other side shrink. Three labels of an item form such a cycle, and so do two labels of an item by
-    the same annotator (a cycle of length one).
+    If all wrong labels are equally likely, the agreement of two annotators beyond chance is the
+    product of their skills. A link joins two annotators who share an item. If the links of a group
+    form no cycle of odd length, the group has two sides, and links join only annotators of
+    different sides. The products then leave one factor free: all skills of one side can grow while
+    all skills of the other side shrink. An item with three labels adds an odd cycle. Two labels of
+    an item by the same annotator do so too: they are a cycle of length one.
 
     ``known`` are codes of annotators whose skill is known from other data.
     """
     order = np.lexsort((annotator, item))
     i, a = item[order], annotator[order]
-    # Labels of an item that are next to each other, or next but one, are linked.
+    # It is enough to link each label of an item to the next two: three labels form an odd cycle.
     ends = [(a[:-k][same], a[k:][same]) for k in (1, 2) for same in [i[k:] == i[:-k]]]
     if known is not None:
         ends.append((known, known))
     first, second = (np.concatenate(side).astype(np.int64) for side in zip(*ends, strict=True))
-    # Each annotator is a node on both sides; links cross over, and odd cycles join the two nodes.
+    # Each annotator has a node on both sides, and each link joins nodes of different sides. An odd
+    # cycle connects the two nodes of an annotator.
     n = n_annotators
     links = coo_array(
         (np.ones(2 * len(first)), (np.r_[first, n + first], np.r_[n + second, second])),
@@ -123,7 +126,7 @@ def anchored(item: Ints, annotator: Ints, n_annotators: int, known: Ints | None 
 
 
 def two_sided(group: Ints, is_anchored: Flags, names: Array) -> str:
-    """Return a warning of annotators whose accuracies are identified by products only, or "".
+    """Return a warning of annotators whose accuracies agreement does not identify, or "".
 
     >>> names = np.array(["a", "b", "c"])
     >>> two_sided(np.array([0, 0, 1]), np.array([False, False, False]), names)[:57]
@@ -144,19 +147,20 @@ def two_sided(group: Ints, is_anchored: Flags, names: Array) -> str:
 
 
 NEAR: Final = 0.05
-"""Share of the way from chance to perfect accuracy that counts as guessing."""
+"""An accuracy below this share of the way from chance to 1 counts as guessing."""
 _OFTEN: Final = 0.1
-"""A larger share of draws near guessing gives a warning: twice the share of a uniform prior."""
+"""A larger share of draws near guessing gives a warning. If accuracies were uniform from chance to
+1, the share would be .05."""
 _SURE: Final = 0.95
 
 
 def near_guessing(accuracy: xr.DataArray, n_labels: int) -> dict[str, Any]:
     """Return the share of draws near guessing, and warn of annotators below chance.
 
-    The attribute ``near_guessing`` is the share of draws in which the mean accuracy is at most a
-    twentieth of the way from chance to 1. If it is above .1, a `DesignWarning` is given, as more
-    draws do not help. If not, a warning names annotators who are below chance with a probability
-    above .95.
+    The attribute ``near_guessing`` is the share of draws in which the mean accuracy is below chance
+    or less than 5 % of the way from chance to 1. If the share is above .1, a `DesignWarning` is
+    given, because more draws do not help. Otherwise a warning names annotators who are below chance
+    with a probability above .95.
     """
     chance = 1.0 / n_labels
     mean = accuracy.mean(ANNOTATOR) if ANNOTATOR in accuracy.dims else accuracy
@@ -184,7 +188,7 @@ def near_guessing(accuracy: xr.DataArray, n_labels: int) -> dict[str, Any]:
 
 
 def warning(attrs: Mapping[Any, Any]) -> str:
-    """Return in a few words that annotators may be guessing, or "".
+    """Return a short warning if annotators may be guessing, else "".
 
     >>> warning({"near_guessing": 0.31}), warning({"near_guessing": 0.0}), warning({})
     ('annotators may be guessing (31% of the draws)', '', '')
@@ -194,7 +198,7 @@ def warning(attrs: Mapping[Any, Any]) -> str:
 
 
 def _warn_of_worse(accuracy: xr.DataArray, chance: float) -> None:
-    """Warn of annotators who are almost surely below chance."""
+    """Warn of annotators who are below chance with a probability above .95."""
     worse = (accuracy < chance).mean(list(SAMPLE)).to_numpy() > _SURE
     names = accuracy[ANNOTATOR].to_numpy()[worse]
     if len(names):

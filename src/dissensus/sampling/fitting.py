@@ -1,4 +1,4 @@
-"""Parts of all fits: checks of annotations, sampling by PyMC, and the DataTree."""
+"""Code of all fits: checks of annotations, sampling with PyMC, and the DataTree of a fit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from dissensus.sampling.interruption import all_or_nothing as all_or_nothing
 from dissensus.sampling.interruption import before_any_draw, noticing, shortfall, wants_all
 
 REPEATED: Final = "repeated_labels"
-"""Attribute of fits that do not store annotators: 1 if one of them gave an item several labels."""
+"""Attribute of fits without annotators: 1 if some annotator gave an item several labels."""
 EXACT = "exact: independent draws from the posterior in closed form, no MCMC, no warm-up"
 
 
@@ -50,7 +50,10 @@ def require_kind(annotations: xr.Dataset, kinds: tuple[str, ...], model: str) ->
 
 
 def require_annotated(n: Any, annotations: xr.Dataset, why: str) -> None:
-    """Raise if items have no annotation, naming them."""
+    """Raise if items have no annotation; ``n`` (item) are numbers of annotations.
+
+    ``why`` is the reason, for the message.
+    """
     bare = np.flatnonzero(np.asarray(n) == 0)
     if len(bare):
         raise AnnotationError(
@@ -62,7 +65,7 @@ def require_annotated(n: Any, annotations: xr.Dataset, why: str) -> None:
 
 
 def require_choice(annotations: xr.Dataset) -> None:
-    """Raise if there are fewer than two labels."""
+    """Raise if the label space has fewer than two labels."""
     labels = annotations[LABEL].to_numpy()
     if len(labels) < 2:
         raise AnnotationError(
@@ -76,16 +79,16 @@ def require_choice(annotations: xr.Dataset) -> None:
 def begun(
     checkpoint: Any, *, random_seed: Any, **fit: Any
 ) -> tuple[Checkpoint | None, np.random.Generator]:
-    """Open the checkpoint of a fit, if there is one, and start the generator of its seed.
+    """Return the checkpoint of a fit (None without a path), and the generator of its seed.
 
-    ``fit`` identifies the fit, as `checkpoints.opened` takes it.
+    ``fit`` are further arguments of `checkpoints.opened`, which identify the fit.
     """
     store = opened(checkpoint, random_seed=random_seed, **fit)
     return store, generator(random_seed if store is None else store.random_seed, "fit")
 
 
 def stream_seed(rng: np.random.Generator) -> int:
-    """Draw the seed of the streams of items: see `dissensus.kernels.random`."""
+    """Draw a seed for the random streams of items: see `dissensus.kernels.random`."""
     return int(rng.integers(2**31))
 
 
@@ -101,9 +104,10 @@ def fitted(
     diagnostics: Mapping[str, Any] | None = None,
     requested: tuple[int, int] | None = None,
 ) -> xr.DataTree:
-    """Return a fit as a DataTree in ArviZ's schema, with attributes on how it was made.
+    """Return a fit as a DataTree in ArviZ's schema, with attributes that describe the fit.
 
-    ``requested`` are the numbers of chains and draws, if an interruption can leave fewer.
+    ``requested`` are the requested numbers of chains and draws, if an interruption may have left
+    fewer. ``hyper`` are the settings of the model, stored as attributes ``hyper_*``.
     """
     draws = xr.Dataset(in_order_of_dims(posterior))
     attrs = {
@@ -131,12 +135,12 @@ _MOST_ORDERS: Final = 1000
 
 
 def in_order_of_dims(variables: Mapping[Any, xr.DataArray]) -> dict[Any, xr.DataArray]:
-    """Put variables of many dims first, if rows of `arviz.summary` would have wrong names.
+    """Reorder variables if rows of `arviz.summary` would have wrong names in the given order.
 
-    ArviZ 1.3 stacks values along the dims of a variable and names along those of the Dataset, which
-    are in the order of first appearance: with p (b) before q (a, b), numbers of q are interchanged.
-
-    No order works for q (a, b) and r (c, b) without a variable over a or c alone.
+    ArviZ 1.3 stacks values in the order of the variable's dims, but names in the order of the
+    Dataset's dims, in which dims are sorted by first appearance. With p (b) before q (a, b), the
+    rows of q would have wrong names. Variables with several dims are then put first. The
+    order stays if no order works: for example q (a, b) and r (c, b) alone.
 
     Examples
     --------
@@ -157,7 +161,7 @@ def in_order_of_dims(variables: Mapping[Any, xr.DataArray]) -> dict[Any, xr.Data
 
 
 def repeats(annotations: xr.Dataset) -> dict[str, int]:
-    """Return the attribute of a fit that records repeated labels, but not who gave which."""
+    """Return the attribute `REPEATED` if an annotator gave an item several labels, else {}."""
     n_statements, n_annotators = (
         count(annotations, ITEM) for count in (statements_per, voices_per)
     )
@@ -165,21 +169,24 @@ def repeats(annotations: xr.Dataset) -> dict[str, int]:
 
 
 def _storable(value: Any) -> Any:
-    """Return a hyperparameter in a form for NetCDF, which has no booleans and no None."""
+    """Return a setting in a type that NetCDF can store: it has no booleans and no None."""
     if value is None:
         return "default"
     return int(value) if isinstance(value, bool | np.bool_) else value
 
 
 def sampled(model: Any, *, draws: int, tune: int, chains: int, **options: Any) -> Any:
-    """Sample a PyMC model; if interrupted, return the draws so far, or raise if there are none."""
+    """Sample a PyMC model.
+
+    After an interruption, return the draws made so far, or raise if there are none.
+    """
     import pymc as pm
 
-    # PyMC 6.4 takes half of the processors; of one processor this is 0, by which it divides.
+    # PyMC 6.4 uses half of the processors by default: with one processor it would divide by 0.
     options.setdefault("cores", min(4, max((os.cpu_count() or 1) // 2, 1)))
     try:
         with model, noticing() as interrupted:
-            if wants_all():  # PyMC would go on with the next chain otherwise
+            if wants_all():  # otherwise PyMC would go on with the next chain
                 options["callback"] = partial(_stop, interrupted)
             return pm.sample(
                 draws=draws, tune=tune, chains=chains, nuts_sampler="pymc",
@@ -193,8 +200,8 @@ def sampled(model: Any, *, draws: int, tune: int, chains: int, **options: Any) -
 
 
 _STARTS: Final = 1000
-"""Maximum number of starts that are tried for each chain. Where an order of labels bounds the
-parameters, many starts are out of bounds, and PyMC's ten are too few."""
+"""Maximum number of starts that are tried for each chain. Ordered labels bound some parameters:
+many random starts are then out of bounds, and PyMC's default of ten is too few."""
 
 
 def by_nuts(model: Any, **options: Any) -> Any:
@@ -206,7 +213,7 @@ def by_nuts(model: Any, **options: Any) -> Any:
 
 
 def _stop(interrupted: list[int], **_: Any) -> None:
-    """End every chain after the first that was interrupted."""
+    """Stop the current chain if an earlier chain was interrupted: a callback of `pymc.sample`."""
     if interrupted:
         raise KeyboardInterrupt
 
@@ -220,7 +227,10 @@ def with_predictions(
     rng: np.random.Generator,
     progressbar: bool,
 ) -> xr.DataTree:
-    """Add the requested groups that need the PyMC model."""
+    """Add the groups ``log_likelihood`` and ``posterior_predictive``, if requested.
+
+    ``build`` returns the PyMC model.
+    """
     if not (log_likelihood or posterior_predictive):
         return tree
     import pymc as pm
@@ -241,14 +251,16 @@ def attach_log_prior(
     build: Callable[[], Any],
     extra_draws: Mapping[str, xr.DataArray] | None = None,
 ) -> None:
-    """Add the group ``log_prior``, for `arviz.psense_summary`, of parameters in the posterior.
+    """Add the group ``log_prior``, the log prior densities of parameters in each draw.
 
-    Only parameters whose prior depends on no other parameter are included: their priors are
-    choices, while the prior of an effect, given its standard deviation, is a part of the model.
-    ``extra_draws`` are draws of parameters that the posterior has under another name. The attribute
-    ``left_out`` names parameters without draws in the fit, and parameters with a draw whose density
-    is not finite, which would make all of ArviZ's results NaN. Internal fits lack the group, as it
-    needs PyMC.
+    `arviz.psense_summary` uses it. Only parameters whose prior depends on no other parameter are
+    included: their priors are choices, while the prior of an effect, given its standard
+    deviation, is a part of the model. ``extra_draws`` are draws of parameters that have another
+    name in the posterior.
+
+    The attribute ``left_out`` names parameters without draws in the fit. It also names parameters
+    whose density is not finite in some draw, because ArviZ's results would be NaN. Fits inside
+    `all_or_nothing` do not get the group, because it needs PyMC.
     """
     if wants_all():
         return
@@ -288,14 +300,14 @@ def attach_log_prior(
 def predicted(
     posterior: Any, model: Any, rng: np.random.Generator, progressbar: bool, **options: Any
 ) -> xr.Dataset:
-    """Draw replicates of the observed variables of a model, from each draw of the posterior."""
+    """Draw replicates of the observed variables, one for each draw of the posterior."""
     import pymc as pm
 
     with quiet(not progressbar), noticing() as interrupted:
         predictions = pm.sample_posterior_predictive(
             posterior,
             model=model,
-            # Not the seed of the posterior: the two streams could be the same.
+            # With the seed of the posterior, the predictions could repeat its random numbers.
             random_seed=int(rng.integers(2**31)),
             progressbar=progressbar,
             **options,
@@ -307,7 +319,7 @@ def predicted(
 
 @contextmanager
 def quiet(silent: bool) -> Iterator[None]:
-    """Silence Numba's warnings of slow products in PyTensor, and, if ``silent``, PyMC's log."""
+    """Silence Numba's warnings of slow matrix products and, if ``silent``, PyMC's log messages."""
     from numba.core.errors import NumbaPerformanceWarning
 
     logger = logging.getLogger("pymc.sampling.forward")
@@ -323,7 +335,7 @@ def quiet(silent: bool) -> Iterator[None]:
 
 
 def attach(tree: xr.DataTree, name: str, group: xr.Dataset) -> None:
-    """Add a group to a fit, with the fit's attributes and with numbered chains and draws."""
+    """Add a group to a fit, with the attributes of the fit and with numbered chains and draws."""
     bare = [dim for dim in SAMPLE if dim in group.dims and dim not in group.coords]
     numbers = {dim: np.arange(group.sizes[dim]) for dim in bare}
     tree[name] = xr.DataTree(group.assign_coords(numbers).assign_attrs(tree.attrs))

@@ -1,8 +1,9 @@
-"""Graphs of PyTensor that NumPy evaluates, operation by operation.
+"""Evaluation of PyTensor graphs by NumPy, operation by operation, without compilation.
 
-This suits graphs of a few small operations that are evaluated a few times, or once a draw:
-compiling them takes longer than all calls. PyTensor's own interpreter rewrites a graph first and
-then takes some seven microseconds an operation, mostly for look-ups that are the same in each call.
+This is faster for graphs of a few small operations that are evaluated once a draw or less often:
+compiling such a graph takes longer than all its evaluations. PyTensor's own interpreter first
+rewrites a graph. It then takes about seven microseconds for each operation, mostly for look-ups
+that are the same in each evaluation.
 """
 
 from __future__ import annotations
@@ -42,16 +43,17 @@ _REWRITERS: Final = (
 """Rewriters that inline nested graphs and merge equal expressions."""
 
 Point = Mapping[str, Array]
-"""A state of a model: PyMC's values, by their names."""
+"""A state of a model: PyMC's (transformed) values, by name."""
 
 
 @contextmanager
 def uncompiled() -> Iterator[None]:
-    """Let PyTensor interpret graphs and compile nothing.
+    """Inside this context, PyTensor interprets graphs and compiles nothing.
 
-    ``cxx=""`` is needed beside the mode: otherwise graphs within graphs go to the C++ compiler, for
-    half a second an operation. Keeping tracebacks of each operation would take a sixth of the time,
-    and is turned off. PyTensor's settings are global to the process, hence one thread at a time.
+    The mode alone is not enough: without ``cxx=""``, PyTensor compiles graphs within graphs by C++,
+    which takes half a second for each operation. Tracebacks of operations are turned off, because
+    storing them takes a sixth of the time. PyTensor's settings are global to the process: only one
+    thread at a time is in this context.
     """
     flags = {"mode": INTERPRETED, "cxx": "", "traceback__limit": 0}
     with _ONE_AT_A_TIME, pytensor.config.change_flags(**flags):
@@ -59,7 +61,7 @@ def uncompiled() -> Iterator[None]:
 
 
 def of_point(model: Any, expressions: Sequence[Any]) -> Callable[[Point], list[Array]]:
-    """Return the function from a state of a model to expressions in its variables."""
+    """Return a function that maps a state of a model to the values of expressions."""
     values = model.value_vars
     function = evaluated(values, model.replace_rvs_by_values(list(expressions)))
     names = [value.name for value in values]
@@ -67,7 +69,7 @@ def of_point(model: Any, expressions: Sequence[Any]) -> Callable[[Point], list[A
 
 
 def evaluated(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[..., list[Array]]:
-    """Return an uncompiled function of arrays, run by NumPy or PyTensor's interpreter."""
+    """Return a function of arrays that is not compiled: NumPy or PyTensor's interpreter runs it."""
     function = interpreted(inputs, outputs)
     if function is not None:
         return function
@@ -79,11 +81,11 @@ def evaluated(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[..., li
 
 
 def interpreted(inputs: Sequence[Any], outputs: Sequence[Any]) -> Interpreted | None:
-    """Return a function of arrays, by position or by the names of the inputs.
+    """Return a graph as a function of arrays, or None if NumPy cannot evaluate an operation.
 
-    Returns None if the graph has an operation that NumPy alone does not evaluate, such as a loop.
-    Shared variables are read at each call; changes in place to their arrays are not noticed. A
-    returned array may be an argument, or a view of one.
+    Loops are such operations. Arguments are passed by position, or by the names of the inputs.
+    Shared variables are read at each call, but a change in place of a shared array is not noticed.
+    A returned array may be an argument, or a view of an argument.
     """
     shared = [v for v in graph_inputs(outputs) if isinstance(v, SharedVariable)]
     graph = FunctionGraph([*inputs, *shared], list(outputs), clone=True)
@@ -96,7 +98,7 @@ def interpreted(inputs: Sequence[Any], outputs: Sequence[Any]) -> Interpreted | 
 
 
 def _is_plain(op: Any) -> bool:
-    """Return whether an operation needs only NumPy and is deterministic."""
+    """Return whether an operation is deterministic and NumPy can evaluate it."""
     return (
         type(op).perform is not Op.perform and type(op).make_thunk in _PLAIN_THUNKS
         and not isinstance(op, RandomVariable)
@@ -133,11 +135,12 @@ class Interpreted:
         computed = {place[part] for node in settled for part in node.outputs}
         self._moved = _calls(moved, place, kept | computed)
         self._kept = (given | computed) - arguments
-        """Places whose values later calls reuse, or that others own: such outputs are copied."""
+        """Places of data and of results that depend on data only. Outputs at these places are
+        copied, because later evaluations use the same arrays."""
         self._known: tuple[list[Any] | None, list[Any]] = None, values
 
     def __call__(self, *arguments: Any, **by_name: Any) -> list[Array]:
-        """Return the outputs at given inputs."""
+        """Return the outputs of the graph for these inputs."""
         if by_name:
             arguments = tuple(by_name[name] for name in self._names)
         n = len(self._names)
@@ -158,13 +161,14 @@ class Interpreted:
 
 
 class _Call(NamedTuple):
-    """An operation; places of its arguments and results, and of values that no later one uses."""
+    """An operation, with the places of its arguments and results."""
 
     perform: Callable[[list[Any]], list[Any]]
     direct: Callable[..., Any] | None
     arguments: list[int]
     results: list[int]
     done: list[int]
+    """Places of values that no later operation uses."""
 
 
 def _calls(nodes: list[Any], place: dict[Any, int], kept: set[int]) -> list[_Call]:
@@ -179,7 +183,10 @@ def _calls(nodes: list[Any], place: dict[Any, int], kept: set[int]) -> list[_Cal
 
 
 def _run(calls: list[_Call], values: list[Any], *, in_full: bool) -> None:
-    """Fill in results; with ``in_full``, for new data, PyTensor also checks lengths."""
+    """Compute the results of calls in ``values``.
+
+    With ``in_full`` PyTensor's own code runs, which also checks lengths: this is for new data.
+    """
     with np.errstate(all="ignore"):
         for perform, direct, at, to, done in calls:
             given = [values[place] for place in at]
@@ -193,7 +200,7 @@ def _run(calls: list[_Call], values: list[Any], *, in_full: bool) -> None:
 
 
 def _performed(node: Any) -> Callable[[list[Any]], list[Any]]:
-    """Return a function that evaluates a node by PyTensor's Python code."""
+    """Return a function from a node's inputs to its outputs, by PyTensor's Python code."""
     op, n_outputs = node.op, len(node.outputs)
     op.prepare_node(node, None, None, "py")
 

@@ -1,6 +1,6 @@
 """Interruptions by Ctrl-C, the progress bar, and messages while kernels are compiled.
 
-An interrupted fit returns its complete draws; code that needs a whole fit raises instead.
+An interrupted fit returns the draws made so far. Inside `all_or_nothing` it raises instead.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def wants_all() -> bool:
 
 @contextmanager
 def noticing() -> Iterator[list[int]]:
-    """Record every Ctrl-C, also those that other code swallows.
+    """Record every Ctrl-C in a list, also if other code catches the KeyboardInterrupt.
 
-    PyMC ends its loops at a Ctrl-C and returns its arrays, filled or not. Nothing is recorded
-    outside the main thread, or where a handler other than Python's is set.
+    PyMC catches it, and returns arrays that may be only partly filled. Nothing is recorded outside
+    the main thread, or if SIGINT has a handler other than Python's default.
     """
     seen: list[int] = []
     main = threading.current_thread() is threading.main_thread()
@@ -68,7 +68,7 @@ def noticing() -> Iterator[list[int]]:
 
 
 def before_any_draw(progress: str, suffix: str = "") -> KeyboardInterrupt:
-    """Return the interruption of a fit that has no draws yet.
+    """Return the KeyboardInterrupt for a fit that has no draws yet.
 
     >>> str(before_any_draw("after 20 of 500 sweeps of the warm-up"))
     'Interrupted after 20 of 500 sweeps of the warm-up: there are no draws to return'
@@ -77,7 +77,10 @@ def before_any_draw(progress: str, suffix: str = "") -> KeyboardInterrupt:
 
 
 def shortfall(draws: xr.Dataset, requested: tuple[int, int]) -> dict[str, Any]:
-    """Return attributes of a fit with fewer (chains, draws) than requested, and warn of it."""
+    """Return attributes of a fit that has fewer (chains, draws) than requested, and warn.
+
+    Returns no attributes if the fit is complete. Raises inside `all_or_nothing`.
+    """
     chains, n = requested
     drawn = draws.sizes[CHAIN], draws.sizes[DRAW]
     if drawn == requested:
@@ -100,34 +103,37 @@ _FAMILIES: Final = {
     "rasch": ("Rasch", 15), "rankings": ("rankings", 15),
     "pairs": ("votes on pairs", 13),
 }  # fmt: skip
-"""What the kernels of a family sample, and about how many seconds they take to compile together
-(benchmarks/first_call.py)."""
+"""For each family: the name of its models, and about how many seconds the compilation of all its
+kernels takes (benchmarks/first_call.py)."""
 
 
 def bar[Step](steps: Iterable[Step], text: str, total: float | None = None) -> Iterator[Step]:
     """Return the steps with a progress bar, which also shows the compilation by Numba."""
-    with Progress(console=Console(stderr=True)) as progress:  # results can be piped
+    with Progress(console=Console(stderr=True)) as progress:  # stdout has only results
         task = progress.add_task(text, total=total)
         with install_listener("numba:compile", _Compiling(progress, task, text)):
             yield from progress.track(steps, total=total, task_id=task)
 
 
 class _Compiling(Listener):  # type: ignore[misc]
-    """Adds a note to the text of a progress bar while kernels are being compiled."""
+    """Shows in the text of a progress bar that kernels are being compiled."""
 
     def __init__(self, progress: Progress, task: TaskID, text: str) -> None:
         self.progress, self.task, self.text = progress, task, text
-        self.depth = 0  # kernels compile those that they call
+        self.depth = 0  # compiling a kernel also compiles the kernels that it calls
 
     def on_start(self, event: Any) -> None:
-        """Show the outermost kernel."""
+        """Show the note, if this kernel is the outermost one."""
         if self.depth == 0:
             subject = _subject(event.data["dispatcher"].py_func.__module__)
             self._show(f"{self.text} (compiling{subject}, once on this machine)")
         self.depth += 1
 
     def on_end(self, event: Any) -> None:  # noqa: ARG002
-        """Restore the text after the outermost kernel, whose compilation may predate the bar."""
+        """Restore the text after the outermost kernel.
+
+        The compilation may have started before the bar: the depth is then 0 already.
+        """
         self.depth = max(0, self.depth - 1)
         if self.depth == 0:
             self._show(self.text)
@@ -144,7 +150,7 @@ class LoggedCompilation(Listener):  # type: ignore[misc]
         self.is_logged = False
 
     def on_start(self, event: Any) -> None:  # noqa: ARG002
-        """Log the message at the first kernel."""
+        """Log the message when the first kernel is compiled."""
         if not self.is_logged:
             logging.getLogger("pymc").info(self.text)
         self.is_logged = True
@@ -154,6 +160,6 @@ class LoggedCompilation(Listener):  # type: ignore[misc]
 
 
 def _subject(module: str) -> str:
-    """Return the family that a module samples, with the compile time of its kernels."""
+    """Return the family of a module and the compile time of its kernels as text, or ""."""
     family = next((_FAMILIES[name] for name in module.split(".") if name in _FAMILIES), None)
     return f" {family[0]}, about {family[1]} s in all" if family else ""

@@ -12,13 +12,13 @@ from dissensus.dims import SAMPLE
 
 
 def spread(values: xr.DataArray, *, skipna: bool = False) -> dict[str, xr.DataArray]:
-    """Return mean, sd and ArviZ's interval; ``skipna`` leaves out undefined draws."""
+    """Return mean, standard deviation and ArviZ's interval; ``skipna`` leaves out NaN draws."""
     from arviz_base import rcParams
     from arviz_stats import eti, hdi
 
     with warnings.catch_warnings():
-        # Values that are undefined in all draws, and the standard deviation of a single draw, are
-        # NaN without a warning.
+        # The result is NaN for values that are NaN in all draws, and for the standard deviation of
+        # a single draw. NumPy would also warn.
         if skipna or all(values.sizes[dim] == 1 for dim in SAMPLE):
             warnings.simplefilter("ignore", RuntimeWarning)
         interval = (hdi if rcParams["stats.ci_kind"] == "hdi" else eti)(
@@ -33,7 +33,7 @@ def spread(values: xr.DataArray, *, skipna: bool = False) -> dict[str, xr.DataAr
 
 
 def effective(draws: xr.DataArray) -> dict[str, Any]:
-    """Return effective sample sizes and r-hat, NaN for constant draws."""
+    """Return effective sample sizes and r-hat; NaN if all draws are equal."""
     from arviz_stats import ess, rhat
 
     varies = draws.max(list(SAMPLE)) > draws.min(list(SAMPLE))
@@ -45,7 +45,11 @@ def effective(draws: xr.DataArray) -> dict[str, Any]:
 
 
 def whole(draws: xr.DataArray) -> dict[str, float]:
-    """Return median and interval of whole numbers: values that occur, which may be infinite."""
+    """Return mean, sd, median and interval of draws that are whole numbers or infinite.
+
+    The median and the ends of the interval are values of draws. Mean and sd are NaN if some draw is
+    infinite.
+    """
     from arviz_base import rcParams
 
     outside = (1 - rcParams["stats.ci_prob"]) / 2

@@ -1,4 +1,4 @@
-"""Learning the Dirichlet prior shared by all items, which favours predicted labels."""
+"""Learning the Dirichlet prior that all items share; it favours the labels that systems predict."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ INFERENCE: Final = (
 
 
 _SHOWN: Final = 10_000_000
-"""Cells times draws above which a progress bar is shown: sampling takes about a second."""
+"""Cells times sweeps of all chains above which a progress bar is shown: about a second of work."""
 
 
 class LearnedPrior(NamedTuple):
-    """Draws of the hyperparameters, from all items."""
+    """Draws of the hyperparameters, learned from all items."""
 
     values: Floats
     """(chain, draw, hyperparameter): see `dissensus.kernels.learned_prior.Layout`."""
@@ -56,14 +56,14 @@ class LearnedPrior(NamedTuple):
     """(chain, draw)"""
     n_labels: int
     n_items: int = 0
-    """Items from which the prior was learned."""
+    """Number of items from which the prior was learned."""
     stored: bool = True
-    """Whether a fit also stores these draws; fits of chunks do not."""
+    """Whether a fit stores these draws; fits of single chunks do not."""
     unnamed: float | None = None
-    """Mean shape of an unnamed label in rankings, by which the remainder is split."""
+    """For rankings: mean gamma shape of a label that nobody named, to split the remainder by."""
 
     def draws(self, labels: npt.NDArray[Any], item_features: Features) -> dict[str, xr.DataArray]:
-        """Return the hyperparameters by name."""
+        """Return the draws of each hyperparameter by name, as in a posterior."""
         layout = _layout(self.n_labels, item_features)
         out = {"concentration": xr.DataArray(np.exp(self.values[..., 0]), dims=SAMPLE)}
         weights = self.values[..., 1 : 1 + layout.n_weights]
@@ -95,9 +95,10 @@ def _layout(n_labels: int, item_features: Features) -> Layout:
 
 
 def chosen(items: npt.NDArray[np.generic], most: int) -> npt.NDArray[np.bool_]:
-    """Return whether each item is one of the ``most`` items from which the prior is learned.
+    """Return whether each item is chosen to learn the prior from (item).
 
-    Items are chosen by hashes of their names, so that order and chunks do not matter.
+    All items are chosen if there are at most ``most``. Otherwise ``most`` items are chosen by
+    hashes of their names: the order and chunks of items do not matter.
     """
     if len(items) <= most:
         return np.ones(len(items), dtype=np.bool_)
@@ -116,12 +117,12 @@ def prior_of(
     progressbar: bool,
     **others: Any,
 ) -> LearnedPrior:
-    """Draw the hyperparameters from all items, in memory or in chunks: every label counts once.
+    """Draw the hyperparameters, learned from all items, in memory or in chunks.
 
     The result can be passed as ``prior_count`` to fits with the same predictions, draws and chains.
-    It does not depend on their reliability.
+    It does not depend on the ``reliability`` of these fits: every label counts once.
     """
-    del others  # settings of a fit that do not concern the prior
+    del others  # settings of a fit that the prior does not need
     size = arguments.sample_shape(draws, chains)
     parts: Iterable[xr.Dataset] = [annotations]
     if is_chunked(annotations):
@@ -141,7 +142,7 @@ def learned(
     lots: Iterable[tuple[Floats, Features]], size: Size, tune: int, rng: np.random.Generator,
     *, progressbar: bool = False,
 ) -> LearnedPrior:  # fmt: skip
-    """Draw the hyperparameters, given the counts and features of each lot of items."""
+    """Draw the hyperparameters; each lot is the counts (item, label) and features of some items."""
     kinds = []
     for lot, item_features in lots:
         labelled = lot.any(axis=1)  # items without labels carry no information
@@ -170,7 +171,7 @@ def plausibilities(
 ) -> Floats:  # fmt: skip
     """Draw each item's plausibilities, given the hyperparameters: (chain, draw, item, label).
 
-    ``counts`` (item, label) are multiplied by the reliability.
+    ``counts`` (item, label) are numbers of labels, multiplied by the reliability.
     """
     keys = item_keys(items, size[0], seed=seed)
     theta = np.empty((*size, *counts.shape))
@@ -198,12 +199,12 @@ def plausibilities(
 WEIGHTS: Final = {
     "label_weight": LABEL, "prediction_weight": SYSTEM, "probability_weight": SCORED_SYSTEM,
 }  # fmt: skip
-"""Names of the weights, and their dimensions."""
+"""The name of each kind of weights, and its dimension."""
 HYPERPARAMETERS: Final[tuple[str, ...]] = ("concentration", *WEIGHTS)
 
 
 def prior_from(posterior: xr.Dataset, n_labels: int) -> LearnedPrior:
-    """Read draws of the hyperparameters from PyMC's posterior, by the names of `WEIGHTS`."""
+    """Return the draws of the hyperparameters that PyMC sampled."""
     arrays = [posterior[name].to_numpy() for name in HYPERPARAMETERS if name in posterior]
     arrays[0] = np.log(arrays[0])[..., None]
     values = np.concatenate(arrays, axis=-1)
@@ -211,12 +212,12 @@ def prior_from(posterior: xr.Dataset, n_labels: int) -> LearnedPrior:
 
 
 def is_learned(value: Any) -> bool:
-    """Return whether an argument requests a learned prior."""
+    """Return whether the value of an argument requests a learned prior."""
     return isinstance(value, str) and value == LEARNED
 
 
 def no_evidence(predictions: xr.Dataset | None, name: str, value: Any) -> None:
-    """Raise if there are predictions with a fixed prior, which would ignore them."""
+    """Raise if there are predictions and a fixed prior: a fixed prior ignores predictions."""
     if predictions is not None:
         raise ArgumentError(
             "predictions", expected=f"None beside a prior that is fixed ({name}={value})",
@@ -226,11 +227,11 @@ def no_evidence(predictions: xr.Dataset | None, name: str, value: Any) -> None:
 
 
 def in_graph(n_labels: int, item_features: Features, typical: float, code: Any = None) -> Any:
-    """Write the prior's concentration and log weights of labels as part of a PyMC model.
+    """Add the hyperparameters to a PyMC model; return the concentration and labels' log weights.
 
     ``typical`` is the prior median of the concentration. With ``code`` the features are of cells:
-    ``code`` has the label of each cell, negative for none. With strata, each item has the weights
-    of its own stratum.
+    ``code`` (cell) is the code of each cell's label, negative for a cell without a named label.
+    With strata, each item has the weights of its own stratum.
     """
     import pymc as pm
     import pytensor.tensor as pt
@@ -249,7 +250,8 @@ def in_graph(n_labels: int, item_features: Features, typical: float, code: Any =
     if layout(n_labels).n_free:
         tilt = weights("label_weight", LABEL_SPREAD)
         if code is not None:
-            tilt = pt.concatenate([tilt, [0.0]])[pt.maximum(code, -1)]  # the last entry is for none
+            # Negative codes select the last entry, 0.
+            tilt = pt.concatenate([tilt, [0.0]])[pt.maximum(code, -1)]
     values = iter(item_features.values)
     for name, size in zip(
         ("prediction_weight", "probability_weight"), item_features.kinds, strict=True
@@ -262,9 +264,10 @@ def in_graph(n_labels: int, item_features: Features, typical: float, code: Any =
 
 
 def log_marginal(parameters: Any, counts: Floats) -> Any:
-    """Write the log density of counts (item, label) as part of a PyMC model.
+    """Return the log density of counts (item, label) as a PyTensor expression, up to a constant.
 
-    The plausibilities are integrated out; the density is up to a constant.
+    ``parameters`` (item, label) are the parameters of the Dirichlet prior; the plausibilities are
+    integrated out.
     """
     import pytensor.tensor as pt
 

@@ -1,4 +1,4 @@
-"""Labels and their respondents as data of a PyMC model, by item and place."""
+"""Labels and their respondents as data of a PyMC model, in arrays (item, place)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dissensus.kernels.types import Ints
 
 
 def observed(respondents: Ints, labels: Ints) -> tuple[Any, Any]:
-    """Add respondents and labels (item, place) to the model of the context, as data."""
+    """Add respondents and labels (item, place) as data to the current PyMC model."""
     import pymc as pm
 
     dims = (ITEM, PLACE)

@@ -1,10 +1,10 @@
-"""Proof that a PyMC model is the one that a Gibbs step samples.
+"""Proof that a PyMC model has the posterior that a Gibbs step samples.
 
-A step reads data and priors from a model, and the library builds its own model from them. The two
-graphs are compared in PyTensor's canonical form, with random variables replaced by their names.
-The order of terms and factors does not matter; constants and `pymc.Data` are compared by value.
-Any other difference is refused. No values are evaluated: a term that is 0 at the initial point is a
-difference too.
+A step reads data and priors from a model, and the library builds a reference model with these data
+and priors. The graphs of the two models are compared in PyTensor's canonical form, with random
+variables replaced by their names. The order of terms and factors does not matter; constants and
+`pymc.Data` are compared by value. Any other difference is refused. Graphs are compared, not their
+values at a point: a term that is 0 at the initial point is a difference too.
 """
 
 from __future__ import annotations
@@ -38,13 +38,14 @@ def prove(
     model: Any, observed: Any, reference: Any, *, parameters: tuple[str, ...] = (),
     more_in_mean: bool = False,
 ) -> bool:  # fmt: skip
-    """Raise unless the variables of a reference model are the same in a model.
+    """Raise unless the variables of a reference model have the same distributions in a model.
 
-    ``reference`` is the model that the library writes of the same data and priors. ``observed`` is
-    the variable of ``model`` that corresponds to the observed variable of ``reference``;
-    ``parameters`` are the names of its parameters, for the message. With ``more_in_mean`` its mean
-    may have further terms that do not depend on the variables of the reference; returns whether it
-    has any. A model that is its own reference needs no proof.
+    ``reference`` is the model that the library writes for the same data and priors. ``observed`` is
+    the variable of ``model`` that corresponds to the observed variable of ``reference``.
+    ``parameters`` are names of the parameters of ``observed``, for the message. With
+    ``more_in_mean`` the mean of ``observed`` may have further terms, if these do not depend on
+    variables of the reference. Returns whether the mean has such terms. A model that is its own
+    reference needs no proof.
     """
     if model is reference:
         return False
@@ -66,9 +67,9 @@ def prove(
 def prove_free(
     model: Any, observed: Sequence[Any], reference: Any, expressions: _Expressions | None = None
 ) -> None:
-    """Raise unless the free variables of a reference model are the same in a model.
+    """Raise unless the free variables of a reference model have the same priors in a model.
 
-    Only these variables and the ``observed`` ones may depend on them.
+    In ``model`` no further variables except ``observed`` may depend on these free variables.
     """
     expressions = expressions or _Expressions()
     free = {rv.name: rv for rv in model.free_RVs}
@@ -89,7 +90,7 @@ def prove_free(
 
 
 def require_free(model: Any, names: Iterable[str]) -> None:
-    """Raise unless a model has free variables of these names."""
+    """Raise unless a model has free variables with these names."""
     names, free = list(names), {rv.name for rv in model.free_RVs}
     missing = [name for name in names if name not in free]
     if missing:
@@ -103,7 +104,11 @@ def shapes(model: Any) -> dict[str, tuple[int, ...]]:
 
 
 def _parameters(expressions: _Expressions, *pair: tuple[Any, Any]) -> list[list[int]]:
-    """Return the numbers of the parameters: of a variable, and of the expected variable."""
+    """Return the numbers (see `_Expressions`) of the parameters of two variables.
+
+    ``pair`` has two pairs of a model and its variable; the second is the reference. Raises if the
+    distributions have different classes.
+    """
     (_, actual), (_, expected) = pair
     op, wanted = actual.owner.op, expected.owner.op
     if type(op) is not type(wanted) or op.name != wanted.name:
@@ -121,9 +126,10 @@ def _differs(actual: Any, expected: Any) -> Exception:
 
 
 def _transform(expressions: _Expressions, model: Any, rv: Any) -> list[Any]:
-    """Return the class of the transform, which has its Jacobian, and the number of its function.
+    """Return the class of a variable's transform, and the number of its backward expression.
 
-    The function maps PyMC's values to natural units. The list is empty without a transform.
+    The class determines the Jacobian; the expression maps PyMC's values to natural units. The list
+    is empty without a transform.
     """
     transform = model.rvs_to_transforms[rv]
     if transform is None:
@@ -149,8 +155,8 @@ class _Expressions:
     ) -> list[int]:  # fmt: skip
         """Return the numbers of expressions in the variables of a model.
 
-        ``also`` names further variables. If the expressions are used with ``broadcast``,
-        a constant array of equal values is the same as the value.
+        ``also`` names further variables. With ``broadcast`` a constant array of equal values has
+        the same number as the single value.
         """
         outputs = list(outputs)
         given = {rv: rv.name for rv in model.basic_RVs} | dict(also or {})
@@ -163,7 +169,7 @@ class _Expressions:
                 )
         whole = [replaced.get(output, output) for output in outputs]
         cloned = clone_replace(whole, replaced, rebuild_strict=False)
-        # An Assert changes no value.
+        # Asserts are removed, because they change no value.
         canonical = rewrite_graph(
             cloned, include=("canonicalize", "local_remove_all_assert"), clone=False
         )
@@ -178,7 +184,10 @@ class _Expressions:
         return numbers
 
     def has_more(self, actual: int, wanted: int, names: set[str]) -> bool:
-        """Return whether a sum is another sum with further terms that contain none of the names."""
+        """Return whether the sum ``actual`` is the sum ``wanted`` with further terms.
+
+        The further terms must not contain any of the names.
+        """
         more = list(self._summands(actual))
         for term in self._summands(wanted):
             if term not in more:
@@ -212,7 +221,7 @@ class _Expressions:
         return seen[variable]
 
     def _key(self, variable: Any, names: Mapping[Any, str], seen: dict[Any, int]) -> Any:
-        """Return the key of an expression."""
+        """Return the key of an expression: equal expressions have equal keys."""
         if variable in names:
             return ("variable", names[variable])
         if isinstance(variable, Constant):
@@ -222,7 +231,7 @@ class _Expressions:
         op, inputs = variable.owner.op, variable.owner.inputs
         if isinstance(op, Elemwise):
             scalar, inputs = op.scalar_op, [_unpadded(part) for part in inputs]
-            if isinstance(scalar, Identity):  # a Deterministic
+            if isinstance(scalar, Identity):  # pymc.Deterministic copies a variable by this
                 return self._keys[self._of(inputs[0], names, seen)]
             if isinstance(scalar, Add | Sub | Neg):
                 return ("sum", tuple(sorted(self._terms(variable, 1, names, seen))))
@@ -230,14 +239,14 @@ class _Expressions:
             if isinstance(scalar, Mul):
                 return ("product", tuple(sorted(numbers)))
             return ("each", scalar, tuple(numbers))
-        if isinstance(op, LogAddExp):  # its equality also compares static shapes
+        if isinstance(op, LogAddExp):  # == of two LogAddExp would also compare static shapes
             op = LogAddExp
         return ("operation", op, tuple(self._of(part, names, seen) for part in inputs))
 
     def _terms(
         self, variable: Any, sign: int, names: Mapping[Any, str], seen: dict[Any, int]
     ) -> list[tuple[int, int]]:
-        """Return the terms of a sum, each with its sign."""
+        """Return the terms of a sum as pairs: the sign, and the number of the expression."""
         variable = _unpadded(variable)
         op = variable.owner.op if variable.owner is not None and variable not in names else None
         scalar = op.scalar_op if isinstance(op, Elemwise) else None
@@ -250,13 +259,13 @@ class _Expressions:
 
 
 def _stand_in(variable: Any) -> Any:
-    """Return a variable without an owner whose static lengths are 1 or unknown."""
+    """Return a variable without an owner, of the same type; lengths other than 1 are unknown."""
     shape = tuple(1 if length == 1 else None for length in variable.type.shape)
     return variable.type.clone(shape=shape)(name=variable.name)
 
 
 def _unpadded(variable: Any) -> Any:
-    """Leave out dimensions of length 1 that were added in front, as for broadcasting."""
+    """Return a variable without the dimensions that broadcasting has added in front."""
     while variable.owner is not None and isinstance(variable.owner.op, DimShuffle):
         order = variable.owner.op.new_order
         inner = variable.owner.inputs[0]
@@ -268,7 +277,7 @@ def _unpadded(variable: Any) -> Any:
 
 
 def _scalar(values: Array) -> Array:
-    """Return one value for an array of equal values."""
+    """Return the single value of an array whose values are all equal, else the array."""
     flat = values.ravel()
     return flat[0] if flat.size and (flat == flat[0]).all() else values
 
@@ -276,14 +285,17 @@ def _scalar(values: Array) -> Array:
 def _given(data: Any) -> tuple[Any, ...]:
     """Return the key of a constant."""
     if not isinstance(data, np.ndarray | np.generic | int | float):
-        return ("given", repr(data))  # a slice, or None
+        return ("given", repr(data))  # such as a slice, or None
     values = np.asarray(data)
     values = values.astype(np.float64 if values.dtype.kind in "biuf" else values.dtype)
     return ("given", values.shape, values.tobytes())
 
 
 def observed_values(model: Any, observed: Any, ndim: int = 1) -> Array:
-    """Return the observed values of a variable: finite, and not drawn at random."""
+    """Return the observed values of a variable, or raise.
+
+    Raises if the values are not finite, are drawn at random, or have other than ``ndim`` dims.
+    """
     value = model.rvs_to_values[observed]
     if any(isinstance(variable.type, RandomType) for variable in ancestors([value])):
         raise unfit(f"{observed.name} with given observations", "observations drawn at random")
@@ -296,7 +308,10 @@ def observed_values(model: Any, observed: Any, ndim: int = 1) -> Array:
 
 
 def by_place(model: Any, labels: Any, respondent: Any) -> tuple[Ints, Array]:
-    """Return respondents and labels (item, place); ``truth`` must be computed from these labels."""
+    """Return respondents and labels (item, place).
+
+    Raises if the model computes its variable ``truth`` from other labels.
+    """
     (respondents,) = constants(model, [respondent])
     values = observed_values(model, labels, 2)
     if respondents.shape != values.shape:
@@ -309,7 +324,7 @@ def by_place(model: Any, labels: Any, respondent: Any) -> tuple[Ints, Array]:
 
 
 def codes(values: Array, n: int, noun: str) -> Ints:
-    """Convert to integers; raise unless all are whole numbers from 0 to n - 1."""
+    """Return values as integers, or raise unless all are whole numbers from 0 to n - 1."""
     whole = values.astype(np.int64)
     if (whole != values).any() or ((whole < 0) | (whole >= n)).any():
         raise unfit(f"{noun} in codes from 0 to {n - 1}", f"{values.min():g} to {values.max():g}")
@@ -321,8 +336,8 @@ def places(
 ) -> list[Ints]:
     """Return the constant arrays (n) that index a variable of this shape in an expression.
 
-    There is one array for each dimension. An array of length 1 would broadcast, and is refused.
-    ``where`` names the expression in the message.
+    There is one array for each dimension of the variable. An array of another length is refused; of
+    length 1, it would broadcast. ``where`` names the expression in the message.
     """
     arrays = _indices(expression, variable)
     if arrays is None or len(arrays) != len(shape):
@@ -357,7 +372,7 @@ def prior(rv: Any) -> list[Any]:
 
 
 def constants(model: Any, parameters: Sequence[Any]) -> list[Any]:
-    """Evaluate parameters of a prior."""
+    """Return the values of a prior's parameters, or raise if they depend on free variables."""
     free = set(model.free_RVs)
     for parameter in parameters:
         if free & set(ancestors([parameter])):
@@ -368,9 +383,10 @@ def constants(model: Any, parameters: Sequence[Any]) -> list[Any]:
 
 
 def regression(model: Any, *shape: int) -> dict[str, Any]:
-    """Return the fields of a process that describe coefficients; empty without coefficients.
+    """Return the terms, covariates and prior of coefficients; empty without coefficients.
 
-    ``shape`` is the shape of the data `covariates` without the last dimension, the terms.
+    These are fields of the process (the model as the kernels need it). ``shape`` is the shape of
+    the data ``covariates`` without the last dimension, which is along terms.
     """
     rv = next((rv for rv in model.free_RVs if rv.name == COEFFICIENT), None)
     if rv is None or COVARIATES not in model.named_vars:
@@ -392,7 +408,10 @@ def regression(model: Any, *shape: int) -> dict[str, Any]:
 
 
 def number(model: Any, parameter: Any, name: str) -> float:
-    """Return a parameter that is one number, or an array of equal numbers."""
+    """Return the value of a parameter; an array must have equal values.
+
+    ``name`` describes the variable in the message.
+    """
     (value,) = constants(model, [parameter])
     numbers = np.unique(np.asarray(value, dtype=np.float64))
     if len(numbers) != 1:

@@ -1,4 +1,4 @@
-"""Code that all Gibbs steps share: conversion between PyMC's values and kernels."""
+"""Code that all Gibbs steps for PyMC share, and the models that they sample."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ from dissensus.kernels.types import Array
 from dissensus.sampling.interpreter import INTERPRETED, evaluated, interpreted, uncompiled
 from dissensus.sampling.interruption import LoggedCompilation
 
-_DEFAULT_MODE: Final = "Mode"  # PyTensor's name for its default, compilation by Numba
+_DEFAULT_MODE: Final = "Mode"  # PyTensor's name for its default mode: compilation by Numba
 _OF_TRACES: Final = {"inputs", "point_fn", "on_unused_input", "trust_input"}
-"""The options of the call by which PyMC makes the function of a trace."""
+"""The options that PyMC passes to ``compile_fn`` when it makes the function of a trace."""
 
 
 def first_point(model: Any) -> dict[str, Any]:
-    """Return the point at which PyMC begins."""
+    """Return the initial point of a model."""
     with uncompiled():
         point: dict[str, Any] = model.initial_point()
     return point
 
 
 class Model(pm.Model):
-    """A `pymc.Model` that lets NumPy evaluate the function that computes traces.
+    """A `pymc.Model` in which NumPy evaluates the function of the trace.
 
-    The function computes the variables of the trace from a state, once a draw. Compiling it takes
-    longer than the sampling of most fits; interpreting costs up to half a millisecond a draw.
-    It is compiled if a user has added a variable, because other graphs may be slow or less precise
-    if they are interpreted. It is also compiled if ``pytensor.config.mode`` is set.
+    This function computes the variables of the trace from a state, once a draw. Compiling it takes
+    longer than sampling in most fits; without compilation it takes up to half a millisecond a draw.
+    The function is compiled if a user has added a variable, because unknown graphs may be slow or
+    less precise without compilation. It is also compiled if ``pytensor.config.mode`` is set.
     """
 
     def compile_fn(self, outs: Any, *, mode: Any = None, **options: Any) -> Any:
-        """Compile a function as `pymc.Model.compile_fn`; interpret the function of the trace."""
+        """Compile a function as `pymc.Model.compile_fn` does, except the function of the trace."""
         is_default = mode is None and pytensor.config.mode in (_DEFAULT_MODE, INTERPRETED)
         is_pymc = options.keys() <= _OF_TRACES and options.get("point_fn") is False
         if is_default and is_pymc and self._is_traced(outs, options.get("inputs")):
@@ -65,7 +65,7 @@ class Model(pm.Model):
 
     @property
     def unobserved_value_vars(self) -> list[Any]:
-        """The variables of a trace as functions of a state, made once for all chains."""
+        """The variables of a trace as functions of a state; the graphs are made only once."""
 
         def make() -> list[Any]:
             with uncompiled():
@@ -75,9 +75,9 @@ class Model(pm.Model):
         return list(self._made_once(parts, "traced", make))
 
     def _make_initial_point(self, **options: Any) -> Any:
-        """Interpret the function of initial points.
+        """Return the function of initial points, without compiling it.
 
-        It runs once a chain, and PyMC would compile a scan in it (of LKJCorr).
+        The function runs only once a chain. PyMC would compile the scan of LKJCorr in it.
         """
         if pytensor.config.mode not in (_DEFAULT_MODE, INTERPRETED):
             return super()._make_initial_point(**options)
@@ -85,7 +85,7 @@ class Model(pm.Model):
         def make() -> Any:
             with uncompiled():
                 function = super(Model, self)._make_initial_point(**options)
-            alone = Lock()  # PyTensor's functions have one place for the results of all threads
+            alone = Lock()  # a PyTensor function stores results in one place for all threads
 
             def point(seed: Any) -> Any:
                 with alone:
@@ -100,9 +100,9 @@ class Model(pm.Model):
         return self._made_once(self.basic_RVs, key, make)
 
     def _made_once(self, graph: list[Any], key: Any, make: Callable[[], Any]) -> Any:
-        """Return the result of an earlier call for an equal graph, or make it.
+        """Return the result of ``make``, or of an earlier call with an equal graph and key.
 
-        PyMC makes graphs and functions anew for each chain and each initial point.
+        PyMC itself makes graphs and functions anew for each chain and each initial point.
         """
         made = _MADE.setdefault(self, [])
         now = list(self.rvs_to_transforms.values())
@@ -116,7 +116,7 @@ class Model(pm.Model):
         return function
 
     def _is_traced(self, outs: Any, inputs: Any) -> bool:
-        """Return whether a function maps a state to variables that the library has written."""
+        """Return whether a function maps a state to variables that all come from the library."""
         names = _WRITTEN[self].names if self in _WRITTEN else None
         if not isinstance(outs, list) or not outs or set(self.named_vars) != names:
             return False
@@ -128,7 +128,7 @@ class Model(pm.Model):
 
 
 class _Written(NamedTuple):
-    """Parts of a model when the library had written it."""
+    """The contents of a model at the time when the library returned it."""
 
     names: set[str]
     parts: list[Any] | None
@@ -140,7 +140,7 @@ _WRITTEN: WeakKeyDictionary[Any, _Written] = WeakKeyDictionary()
 
 
 def written(model: Any) -> Any:
-    """Return a model that the library has written, and record its parts."""
+    """Record the parts of a model that the library has written, and return the model."""
     frame = inspect.currentframe()
     name = "" if frame is None or frame.f_back is None else frame.f_back.f_globals["__name__"]
     own = name.startswith(_MODELS)
@@ -150,27 +150,27 @@ def written(model: Any) -> Any:
 
 
 def is_as_written(model: Any) -> bool:
-    """Return whether a model still has the parts that the library gave it.
+    """Return whether a model has exactly the parts that the library gave it.
 
-    Such a model needs no proof. Replaced data count as other parts.
+    Such a model needs no proof. A model with replaced data does not have the same parts.
     """
     parts = _WRITTEN[model].parts if model in _WRITTEN else None
     return parts is not None and _are(parts, _parts(model) + _inputs(model))
 
 
 _MADE: WeakKeyDictionary[Any, list[tuple[list[Any], Any, list[Any], Any]]] = WeakKeyDictionary()
-"""For each model: graph, settings and transforms of each function that was made, and the function.
-They are kept outside the model, which may be copied, or sent to another process."""
+"""For each model, a list of (graph, key, transforms, function) of the functions made so far.
+The list is not an attribute of the model, because models are copied and sent to other processes."""
 
 _LEFT_OUT: ContextVar[bool] = ContextVar("gibbs_steps_left_out", default=False)
 
 
 @contextmanager
 def without_gibbs() -> Iterator[None]:
-    """Let `pymc.sample` choose among PyMC's own steps only, here NUTS for everything.
+    """Let `pymc.sample` use only PyMC's own steps, such as NUTS.
 
-    PyMC then gives each chain of NUTS a different start, which r-hat needs. With
-    ``step=pm.NUTS()`` all chains begin at one point.
+    PyMC then starts each chain of NUTS at a different point, which r-hat needs. With
+    ``step=pm.NUTS()`` all chains start at the same point.
 
     Examples
     --------
@@ -190,23 +190,23 @@ def without_gibbs() -> Iterator[None]:
 
 
 def left_out() -> bool:
-    """Return whether only PyMC's own steps may sample.
+    """Return whether `pymc.sample` may use only PyMC's own steps.
 
-    Either `without_gibbs` is active, or `pymc.sample` uses a ``nuts_sampler`` that cannot be
-    combined with other steps.
+    This is so inside `without_gibbs`, and with a ``nuts_sampler`` other than PyMC's, which cannot
+    be combined with further steps.
     """
     return _LEFT_OUT.get() or _locals_of(mcmc.sample).get("nuts_sampler") not in (None, "pymc")
 
 
 def _model_of_call() -> Any:
-    """Return the model that PyMC assigns steps for; it can differ from the model of the context."""
+    """Return the model to which PyMC assigns steps; it may differ from the model of the context."""
     return _locals_of(mcmc.assign_step_methods).get("model") or pm.Model.get_context(
         error_if_none=False
     )
 
 
 def _locals_of(function: Any) -> Mapping[str, Any]:
-    """Return the local variables of a running PyMC call, which PyMC does not pass to steps."""
+    """Return the local variables of a running PyMC function; PyMC does not pass them to steps."""
     frame = inspect.currentframe()
     while frame is not None and frame.f_code is not function.__code__:
         frame = frame.f_back
@@ -214,12 +214,12 @@ def _locals_of(function: Any) -> Mapping[str, Any]:
 
 
 def to_natural(model: Any, names: tuple[str, ...]) -> Any:
-    """Return the function from the values that PyMC holds to variables in natural units."""
+    """Return the function from PyMC's values of variables to their values in natural units."""
     return _transformation(model, names, "backward")
 
 
 def to_values(model: Any, names: tuple[str, ...]) -> Any:
-    """Return the function from variables in natural units to the values that PyMC holds."""
+    """Return the function from variables in natural units to PyMC's values of them."""
     return _transformation(model, names, "forward")
 
 
@@ -237,7 +237,7 @@ def _transformation(model: Any, names: tuple[str, ...], direction: str) -> Any:
 
 
 def unfit(expected: str, found: str) -> ArgumentError:
-    """Return the error for a model that a step does not fit."""
+    """Return the error for a model that a step cannot sample exactly."""
     return ArgumentError(
         "model",
         expected=expected,
@@ -247,9 +247,9 @@ def unfit(expected: str, found: str) -> ArgumentError:
 
 
 def refuse_other_uses(model: Any, moved: Iterable[Any], observed: Iterable[Any]) -> None:
-    """Raise if anything but the observed labels depends on the variables that a step moves."""
+    """Raise if variables or potentials other than ``observed`` depend on variables ``moved``."""
     moved, observed = set(moved), set(observed)
-    values = {model.rvs_to_values[rv] for rv in moved}  # PyMC's own, which a Potential may take
+    values = {model.rvs_to_values[rv] for rv in moved}  # a Potential can use these
     for variable in [*model.basic_RVs, *model.potentials]:
         if variable in moved or variable in observed:
             continue
@@ -258,20 +258,20 @@ def refuse_other_uses(model: Any, moved: Iterable[Any], observed: Iterable[Any])
 
 
 class WholeModelStep(BlockedStep):
-    """A step that moves all variables of its family in a model together.
+    """A step that moves all variables of one family of models together.
 
-    A subclass reads its models, and makes in `prepare` what its kernel needs.
+    A subclass defines `has_form`, `read`, `prepare` and `move`.
     """
 
     has_form: Callable[[Any], bool]
-    """A cheap test of whether the step may fit a model."""
+    """A cheap test: if it is false, the step cannot sample the model."""
     read: Callable[[Any], Any]
-    """Read a model; raises if the step would not be exact. Returns a tuple with the ``names`` of
-    the variables that the step moves. The optional field ``aside`` says why the step leaves other
-    variables of its family to PyMC."""
+    """Return the parts of a model that the step needs, or raise if the step would not be exact.
+    The result has the field ``names``, the variables that the step moves. The optional field
+    ``aside`` says why the step leaves further variables to PyMC."""
     _reading: Any
     _end: tuple[dict[str, Array], Any] | None = None
-    """The end of the last move: PyMC's values, and the point in natural units."""
+    """The point after the last move: in PyMC's values, and in natural units."""
     stats_dtypes_shapes: dict[str, Any] = {}  # noqa: RUF012 (as PyMC declares it)
 
     def __init__(
@@ -299,11 +299,11 @@ class WholeModelStep(BlockedStep):
         compile_kernels(self, model, initial_point)
 
     def prepare(self, model: Any) -> None:
-        """Prepare the parts of the step that are made once for a model, after it has been read."""
+        """Make the attributes that `move` needs from ``self._reading``; called once for a model."""
         raise NotImplementedError
 
     def step(self, point: Any) -> Any:
-        """Update all variables; the given point is not changed."""
+        """Return the next point; raise if data of the model were replaced."""
         for variable, values in self._read_data:
             if variable.get_value(borrow=True) is not values:
                 raise ArgumentError(
@@ -313,19 +313,20 @@ class WholeModelStep(BlockedStep):
         return self.move(point)
 
     def move(self, point: Any) -> Any:
-        """Update all variables, as `step`."""
+        """Return the next point, as a new mapping."""
         raise NotImplementedError
 
     def remember(self, natural: Any, values: Iterable[Any], point: Any) -> Any:
-        """Return the point at which a move ends, and store it for `recall`."""
+        """Return ``point`` with new values of the variables, and store both forms for `recall`."""
         out = dict(zip(self._values.values(), values, strict=True))
         self._end = {name: np.array(value) for name, value in out.items()}, natural
         return {**point, **out}
 
     def recall(self, point: Any) -> Any:
-        """Return the point in natural units if the last move ended at ``point``, else None.
+        """Return ``point`` in natural units if the last move ended there, else None.
 
-        Transforming by PyTensor takes longer than a sweep. The result may be overwritten.
+        This saves a transformation by PyTensor, which takes longer than a sweep. The caller may
+        overwrite the result.
         """
         end, self._end = self._end, None
         if end is None or any(not np.array_equal(point[n], value) for n, value in end[0].items()):
@@ -334,7 +335,7 @@ class WholeModelStep(BlockedStep):
 
     @classmethod
     def competence(cls, var: Any, has_grad: bool = False) -> Any:  # noqa: ARG003
-        """Return PyMC's competence of the step for a variable of the sampled model."""
+        """Return IDEAL for variables that the step moves, INCOMPATIBLE for all others."""
         model = _model_of_call()
         if left_out() or model is None or var not in model.free_RVs:
             return Competence.INCOMPATIBLE
@@ -344,20 +345,21 @@ class WholeModelStep(BlockedStep):
 
 
 _READ: WeakKeyDictionary[Any, dict[type, tuple[list[Any], Any]]] = WeakKeyDictionary()
-"""For each model and step: the model's parts when it was read, and the reading; None if unfit.
+"""For each model and class of step: the parts of the model, and the result of reading it.
 
-Reading takes time. The parts themselves are kept, as an ``id`` may be used again.
+The result is None if the step cannot sample the model. Results are stored because reading takes
+time. The parts are stored as objects, because Python may reuse an ``id``.
 """
 
 
 def _read(step: type[WholeModelStep], model: Any) -> Any:
-    """Return a step's reading of a model, cached if possible; raise if the step does not fit."""
+    """Return the result of ``step.read``, from the cache if it is still valid, or raise."""
     is_known, reading = _known(step, model)
     return reading if is_known and reading is not None else _read_anew(step, model)
 
 
 def _read_anew(step: type[WholeModelStep], model: Any) -> Any:
-    """Read a model; any failure to read it means that the step does not fit."""
+    """Return the result of ``step.read``; any exception becomes an ArgumentError."""
     try:
         return step.read(model)
     except ArgumentError:
@@ -370,14 +372,14 @@ def _read_anew(step: type[WholeModelStep], model: Any) -> Any:
 
 
 def _known(step: type[WholeModelStep], model: Any) -> tuple[bool, Any]:
-    """Return whether the stored reading of a model is still valid, and the reading."""
+    """Return whether the cache has a valid result of reading a model, and this result."""
     before, reading = _READ.get(model, {}).get(step, ([], None))
     now = _parts(model)
     return _are(before, now), reading
 
 
 def _are(before: list[Any], now: list[Any]) -> bool:
-    """Return whether two lists have the same objects in the same order."""
+    """Return whether two lists contain the same objects (by identity) in the same order."""
     return len(before) == len(now) and all(map(is_, before, now))
 
 
@@ -387,7 +389,7 @@ def _parts(model: Any) -> list[Any]:
 
 
 def _inputs(model: Any) -> list[Any]:
-    """Return the inputs of all operations of a model."""
+    """Return the inputs of all operations in the graphs of a model."""
     owners = [variable.owner for variable in ancestors(_graphs(model))]
     return [part for owner in owners if owner is not None for part in owner.inputs]
 
@@ -398,7 +400,10 @@ def _graphs(model: Any) -> list[Any]:
 
 
 def _moved(step: type[WholeModelStep], model: Any) -> tuple[str, ...]:
-    """Return the variables of a model that a step moves; warn once if it leaves some to PyMC."""
+    """Return the names of the variables of a model that a step moves.
+
+    Warn once if PyMC samples some or all variables of the family instead.
+    """
     is_known, reading = _known(step, model)
     if is_known:
         return () if reading is None else tuple(reading.names)
@@ -418,7 +423,7 @@ def _moved(step: type[WholeModelStep], model: Any) -> tuple[str, ...]:
 
 
 def _data(model: Any) -> list[tuple[Any, Any]]:
-    """Return the shared variables of a model (data, lengths of dimensions) and their values."""
+    """Return pairs of a shared variable (data, or the length of a dim) and its value."""
     return [
         (variable, variable.get_value(borrow=True))
         for variable in ancestors([*_graphs(model), *model.data_vars])
@@ -427,9 +432,9 @@ def _data(model: Any) -> list[tuple[Any, Any]]:
 
 
 def compile_kernels(step: Any, model: Any, initial_point: Any) -> None:
-    """Take a step and discard it, so that kernels are compiled before `pymc.sample` forks.
+    """Compile the kernels of a step, by a trial step that leaves the state as it was.
 
-    Otherwise each of its workers would compile them.
+    If `pymc.sample` started workers first, each worker would compile the kernels.
     """
     if initial_point is None:
         initial_point = first_point(model)

@@ -1,15 +1,15 @@
 """Statistics: functions of the observed annotations that take weights over items.
 
 `bayesian_bootstrap` draws these weights and thereby gives any statistic a posterior. Each statistic
-is a function of sums over items (`_sums`), and its code ends with ``Sums(...).value(weights)``. All
-draws are then computed as one matrix product.
+is computed from sums over items, as ``Sums(...).value(weights)`` (see `_sums`). So
+`bayesian_bootstrap` computes all draws of a statistic as one matrix product.
 
 All statistics raise an `AnnotationError` or a `PredictionError` for data of a kind that they do not
 take, and for items that have only annotations or only predictions. They raise an `ArgumentError`
 for invalid settings and weights. Undefined values are NaN, and a `DissensusWarning` gives the
 reason.
 
-The registry below lists all statistics for the documentation and for the tests of all statistics.
+The registry `STATISTICS` lists all statistics, for the documentation and for tests.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from typing import Any, Final
 from dissensus.registry import find
 
 Variant = tuple[tuple[str, Any], ...]
-"""Arguments and their values."""
+"""Names of arguments of a statistic, with their values."""
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """An entry of the registry. The statistic is loaded on demand.
+    """An entry of the registry. The module of the statistic is loaded on first use.
 
     Examples
     --------
@@ -48,26 +48,26 @@ class Statistic:
     low: float = -float("inf")
     high: float = 1.0
     better: str = "higher"
-    """The better values: "higher", "lower", or "none"."""
+    """Which values are better: "higher", "lower", or "none"."""
     kinds: tuple[str, ...] = ("nominal", "ordinal", "continuous")
     """The kinds of labels that the statistic takes."""
     variants: tuple[Variant, ...] = ((),)
-    """Arguments that select versions of the statistic. The tests use all of them."""
+    """Arguments that select versions of the statistic. Tests check each version."""
     variable: str = ""
-    """The variable with values from `low` to `high`; empty if it is named like the statistic."""
+    """The name of the variable with values from `low` to `high`; empty if it is `name`."""
     pairwise: bool = True
     """Whether the value stays the same if annotators are renamed separately for each item."""
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The statistic."""
+        """The public function that computes the statistic."""
         function = getattr(import_module("dissensus"), self.name)
         assert callable(function)
         return function
 
     @property
     def sums(self) -> Callable[..., Any]:
-        """The function with the same arguments that returns the sums over items."""
+        """A function with the same arguments that returns the statistic's sums (`Sums`)."""
         from dissensus.statistics._sums import SUMS
 
         return partial(self.function, weights=SUMS)
@@ -79,7 +79,7 @@ _ALL_KINDS: Final = ("nominal", "ordinal", "continuous", "ranking")
 
 STATISTICS: Final = (
     Statistic("percent_agreement", low=0.0),
-    # With quadratic weights the minimum approaches -5 for many labels. Without, it is -1.
+    # With quadratic weights the minimum approaches -5 for many labels. Without weights it is -1.
     Statistic("bennett_s", low=-5.0, kinds=_LABELS, variants=_WEIGHTED),
     Statistic("cohen_kappa", takes="two annotators", low=-1.0, variants=_WEIGHTED, pairwise=False),
     Statistic("fleiss_kappa"),
@@ -92,7 +92,7 @@ STATISTICS: Final = (
     Statistic(
         "cross_kappa",
         takes="pools",
-        high=float("inf"),  # a normalised xCC may exceed 1
+        high=float("inf"),  # a normalised cross kappa may exceed 1
         variants=(
             (),
             (("missing", "pairs"),),
@@ -229,7 +229,7 @@ def get(name: str) -> Statistic:
 
 
 def registered(function: Callable[..., Any]) -> Statistic | None:
-    """Return the entry of a public function, or None for another function.
+    """Return the entry of the statistic that a function computes; None for other functions.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def registered(function: Callable[..., Any]) -> Statistic | None:
 
 
 _OTHERS: Final = ("bayesian_bootstrap", "best_threshold", "by_label")
-"""Public functions that are not statistics."""
+"""Public functions of this package that are not statistics."""
 
 
 def __getattr__(name: str) -> Any:

@@ -25,14 +25,14 @@ EXPECTED: Final = (
     'a number from 0 to 1, numbers by annotator, "majority", or a fit with accuracies of annotators'
 )
 IN_FITS: Final = (NAME, "annotator_accuracy")
-"""Names of accuracies in posteriors: by annotator and item (rasch), or by annotator."""
+"""Names of variables in posteriors: accuracies by annotator and item (rasch), or by annotator."""
 
 _ABILITIES: Final = frozenset({"ability", "difficulty"})
 OF_RASCH: Final = _ABILITIES | {
     "mean_ability", "ability_spread", "difficulty_spread", "coefficient", "confidence_if_right",
     "confidence_if_wrong", "prevalence", "truth",
 }  # fmt: skip
-"""Variables of a trace of the PyMC model of `models.rasch`."""
+"""All variables that a trace of the PyMC model of `models.rasch` can have."""
 _ROOM: Final = 2**32
 """Maximum size of the accuracies of a trace, in bytes."""
 
@@ -41,18 +41,19 @@ class Accuracies(NamedTuple):
     """Accuracies of annotators."""
 
     values: Floats
-    """(draw, cell): a cell has one accuracy. It is all annotators, an annotator, or a row."""
+    """(draw, cell): the accuracy in each cell. A cell is all annotators, one annotator, or one
+    row."""
     cell: Ints
     """(row): the cell of each row."""
     coords: dict[str, Names]
-    """Coordinates of the dims chain and draw, if accuracies have draws."""
+    """Coordinates of the dims chain and draw; empty if accuracies have no draws."""
     description: str
     by_annotator: bool
-    """Whether cells are annotators, in the order of the annotations."""
+    """Whether cells are annotators, in the order of ``annotations["annotator"]``."""
     sums: tuple[Matrix, ...] = ()
-    """Two matrices (item, annotator) for agreement with the majority, which depends on the weights
-    of items: the credit for giving a majority label, and 1 where another annotator labelled the
-    item. Empty for other accuracies."""
+    """For the accuracy "majority", which depends on weights of items, two matrices (item,
+    annotator): the credit for giving the majority label, and 1 where the annotator and another one
+    labelled the item. Empty for other accuracies."""
 
     @property
     def common(self) -> bool:
@@ -60,19 +61,22 @@ class Accuracies(NamedTuple):
         return self.values.shape[1] == 1 and not self.sums
 
     def under(self, totals: Floats) -> Floats:
-        """Return accuracies (draw, cell), or from totals of `sums` (set of weights, cell)."""
+        """Return accuracies (draw, cell); for "majority" from totals of `sums`: (set, annotator).
+
+        ``totals`` has one row for each set of weights.
+        """
         return _shares_named(totals) if self.sums else self.values
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The sizes of chain and draw."""
+        """The sizes of chain and draw; empty without draws."""
         return tuple(len(values) for values in self.coords.values())
 
 
 def accuracy_of_abilities(posterior: xr.Dataset, data: xr.Dataset, name: str) -> xr.DataArray:
     """Return accuracies (chain, draw, annotator, item) from a trace of the model of `models.rasch`.
 
-    ``name`` is the argument that errors name.
+    ``name`` is the name of the argument in error messages.
     """
     if "covariates" in data:
         raise ArgumentError(
@@ -94,7 +98,7 @@ def accuracy_of_abilities(posterior: xr.Dataset, data: xr.Dataset, name: str) ->
             hint="Keep fewer draws: trace.isel(draw=slice(None, None, 10))",
         )  # fmt: skip
     logit = (posterior["ability"] - posterior["difficulty"]).transpose(..., ANNOTATOR, ITEM)
-    if "guess_odds" in data:  # the odds of a right guess are added to the odds of knowing
+    if "guess_odds" in data:  # the odds of a right guess add to the odds of knowing the label
         logit = xr.apply_ufunc(np.logaddexp, logit, np.log(data["guess_odds"]))
     return xr.apply_ufunc(special.expit, logit)
 
@@ -102,7 +106,7 @@ def accuracy_of_abilities(posterior: xr.Dataset, data: xr.Dataset, name: str) ->
 def accuracies(accuracy: Any, annotations: xr.Dataset, annotator: Ints, item: Ints) -> Accuracies:
     """Read accuracies, in any form that `weighted_reliability` takes except "majority".
 
-    ``annotator`` and ``item`` are the codes (row) of the rows that need an accuracy.
+    ``annotator`` and ``item`` (row) are the codes of each row that needs an accuracy.
     """
     array = _array(accuracy, annotations)
     known = {*SAMPLE, ANNOTATOR, ITEM}
@@ -131,8 +135,8 @@ def _cells(
 ) -> tuple[Floats, Ints]:
     """Return the required accuracies (draw, cell), and the cell of each row.
 
-    If accuracies are by annotator and item, only pairs with a label are read: in crowdsourced data
-    most pairs have no label.
+    Of accuracies by annotator and item, only those of pairs with a label are read: in crowdsourced
+    data most pairs of annotator and item have no label.
     """
     place: list[Any] = [_places(array, dim, annotations[dim].to_numpy()) for dim in dims]
     if len(dims) == 2:
@@ -153,7 +157,7 @@ def _cells(
 
 
 def _array(accuracy: Any, annotations: xr.Dataset) -> xr.DataArray:
-    """Return accuracies as a DataArray, with coordinates if annotators or items have names."""
+    """Return accuracies as a DataArray, with coordinates if ``accuracy`` has names."""
     if isinstance(accuracy, xr.DataTree):
         fitted = "posterior" in accuracy.children
         if not fitted and not accuracy.data_vars:
@@ -181,7 +185,7 @@ def _array(accuracy: Any, annotations: xr.Dataset) -> xr.DataArray:
         return accuracy
     if isinstance(accuracy, Mapping | pd.Series):
         names = list(accuracy.keys())
-        # All names become text if any is text. Tuples match no name, but are allowed.
+        # All names become text if any name is text. A tuple is allowed, but matches no annotator.
         text = any(isinstance(name, str | tuple) for name in names)
         index = pd.Index([str(name) for name in names] if text else names)
         values = np.fromiter(
@@ -214,7 +218,7 @@ def _by_place(accuracy: Any, annotations: xr.Dataset) -> xr.DataArray:
 
 
 def _places(array: xr.DataArray, dim: str, names: Names) -> Ints:
-    """Return the places of annotators or items along a dim, or raise if some are missing."""
+    """Return the place of each annotator (or item) along a dim, or raise if one is missing."""
     if dim not in array.coords:
         if array.sizes[dim] != len(names):
             raise ArgumentError(
@@ -241,7 +245,10 @@ def _places(array: xr.DataArray, dim: str, names: Names) -> Ints:
 
 
 def _numbers(entries: Names, name: Callable[[int], str]) -> Floats:
-    """Return the numbers, or raise and name the first cell with a number outside 0 to 1."""
+    """Return entries (draw, cell) as numbers, or raise if one is not from 0 to 1.
+
+    ``name`` returns the name of a cell, for the error message.
+    """
     values = entries
     if entries.dtype.kind == "O":
         values = np.array([real(value) for value in entries.ravel()]).reshape(entries.shape)
@@ -260,7 +267,7 @@ def _numbers(entries: Names, name: Callable[[int], str]) -> Floats:
 
 
 _NEVER: Final = 1e-13
-"""Minimum distance of accuracies from 0 and 1.
+"""Minimum distance of agreement with the majority from 0 and 1.
 
 If annotators with accuracies 0 and 1 agreed, the probability that both are right would be 0 / 0;
 with this bound it is 1/2.
@@ -270,7 +277,7 @@ with this bound it is 1/2.
 def majority_agreement(annotations: xr.Dataset, annotator: Ints) -> Accuracies:
     """Return each annotator's agreement with the majority label of the other annotators.
 
-    Annotators who share no item with others are in no pair, so their value does not matter.
+    Annotators who share no item with others are in no pair, so that their value has no effect.
     """
     item, annotator_code, credit = credit_by_statement(annotations)
     shape = (annotations.sizes[ITEM], annotations.sizes[ANNOTATOR])
@@ -291,5 +298,5 @@ def _shares_named(totals: Floats) -> Floats:
 
 
 def always_right(n_rows: int) -> Accuracies:
-    """Return accuracies of 1."""
+    """Return an accuracy of 1 for all annotators."""
     return Accuracies(np.ones((1, 1)), np.zeros(n_rows, dtype=np.int64), {}, "1", False)

@@ -21,8 +21,9 @@ from dissensus.statistics._sums import Matrix, Sums, Undefined, compact, indicat
 
 RELATIVE: Final = 1e-9
 ROUNDING: Final = 1e-12
-"""Two distances count as equal if their difference is at most RELATIVE times the larger one, plus
-ROUNDING times the sum of the item's distances."""
+"""A system and an annotator are equally close if their distances differ by at most RELATIVE times
+the larger distance, plus ROUNDING times the sum of the annotator's distance and of the system's
+distances from all annotators of the item."""
 
 NO_ITEMS: Final = "an annotator has no item with another annotator and a prediction"
 
@@ -58,7 +59,8 @@ def advantage_probability(
         ones), "jaccard" for sets, and "ranking" for rankings. The source calls "nominal" accuracy
         and "squared" RMSE.
     min_items : int
-        The value of an annotator with fewer items in :math:`I_j` (weights are ignored) is NaN.
+        The value is NaN for an annotator with fewer items in :math:`I_j`. Items are counted without
+        their weights.
     tolerance, depth, on_missing, weights
         As for `discrepancy_ratio`.
 
@@ -116,14 +118,18 @@ def advantage_probability(
 
 
 class Comparisons(NamedTuple):
-    """One row for each annotator of each item that has another annotator and predictions."""
+    """Comparisons of annotators with systems, by the distance from the item's other annotators.
+
+    There is one comparison for each annotator of each item that has predictions and two or more
+    annotators.
+    """
 
     item: Ints
-    """(comparison)"""
+    """(comparison): code of the item."""
     annotator: Ints
-    """(comparison)"""
+    """(comparison): code of the annotator."""
     system_as_close: Flags
-    """(comparison, system): whether the system is at least as close to the others."""
+    """(comparison, system): whether the system is at least as close to the other annotators."""
     annotator_as_close: Flags
     """(comparison, system): whether the annotator is at least as close; in a tie both are."""
     items: Names
@@ -134,15 +140,18 @@ class Comparisons(NamedTuple):
 
     @property
     def n_items(self) -> Ints:
-        """(annotator): number of items on which annotator and systems are compared."""
+        """(annotator): number of items on which the annotator is compared with systems."""
         return np.bincount(self.annotator, minlength=len(self.annotators))
 
     def counts(self) -> Matrix:
-        """Return comparisons as (item, annotator)."""
+        """Return the number of comparisons, 0 or 1: (item, annotator)."""
         return indicator(self.item, self.annotator, (len(self.items), len(self.annotators)))
 
     def by_item(self, values: Array) -> Matrix:
-        """Return values (comparison, system) as (item, system and annotator)."""
+        """Return values (comparison, system) as (item, column).
+
+        Each pair of system and annotator has a column.
+        """
         row, system = np.nonzero(values)
         n = len(self.annotators)
         place = (self.item[row], system * n + self.annotator[row])
@@ -182,7 +191,7 @@ def comparisons(
 
 
 def _closer(distances: StatementDistances, systems: Systems, kept: Flags) -> tuple[Flags, Flags]:
-    """Return whether the system, and the annotator, is at least as close: (comparison, system)."""
+    """Return `system_as_close` and `annotator_as_close` of the ``kept`` statements."""
     item = distances.item
     own = distances.to_others[kept]
     others = distances.counts[item][kept] - 1.0
@@ -191,7 +200,7 @@ def _closer(distances: StatementDistances, systems: Systems, kept: Flags) -> tup
     for place in range(len(systems.names)):
         each = distances.to_system(place)
         total = np.bincount(item, each, len(distances.counts))[item][kept]
-        # The annotator's own distance from the system is left out.
+        # The distance between the system and the compared annotator is left out.
         rest = np.maximum(total - each[kept], 0.0) / others
         slack = RELATIVE * np.maximum(own, rest) + ROUNDING * (own + total)
         system[:, place] = rest <= own + slack
@@ -200,7 +209,7 @@ def _closer(distances: StatementDistances, systems: Systems, kept: Flags) -> tup
 
 
 def too_few(min_items: int) -> str:
-    """Return the reason that an annotator is left out."""
+    """Return the reason why an annotator is left out, for a warning."""
     if min_items == 1:
         return NO_ITEMS
     return (
@@ -248,11 +257,12 @@ def winning_rate(
     annotations, predictions, distance, tolerance, depth, on_missing, weights
         As for `advantage_probability`.
     epsilon : float
-        Margin: the share of items by which the system may be behind, because it is cheaper. The
-        source uses .2 against experts, .15 against skilled people, .1 against crowd-workers.
+        Margin: the share of items by which the system may be behind and still win, because it is
+        cheaper. The source uses .2 against experts, .15 against skilled people, .1 against
+        crowd-workers.
     min_items : int
-        Annotators with fewer items (weights are ignored) are left out: the bootstrap's intervals
-        are too narrow with few items.
+        Annotators with fewer items are left out, since the bootstrap's intervals are too narrow
+        with few items. Items are counted without their weights.
     per_annotator : bool
         Return 1 where the system wins, 0 where not, and NaN for annotators left out.
 
@@ -268,8 +278,8 @@ def winning_rate(
     easiest to win against the annotator farthest from the others, so careless annotators let more
     systems pass.
 
-    Source: Calderon, Reichart and Dror (2025), section 3, here with a posterior in place of t-tests
-    and a correction for multiple tests.
+    Source: Calderon, Reichart and Dror (2025), section 3. A posterior replaces the source's t-tests
+    and its correction for multiple tests.
 
     Examples
     --------
@@ -312,7 +322,7 @@ def winning_rate(
 
 
 PASS: Final = 0.5
-"""A system passes if it wins against this share of the annotators."""
+"""A system passes if it wins against at least this share of the tested annotators."""
 
 
 def alt_test(
@@ -414,7 +424,7 @@ def alt_test(
 
 
 def _mean(values: Floats, tested: Flags) -> Floats:
-    """Average over the tested annotators, NaN if there are none: (system)."""
+    """Return means over the tested annotators, NaN if no annotator is tested: (system)."""
     if not tested.any():
         return np.full(len(values), np.nan)
     return np.asarray(values[:, tested].mean(axis=1))
@@ -423,7 +433,7 @@ def _mean(values: Floats, tested: Flags) -> Floats:
 def _by_annotator(
     pairs: Comparisons, tested: Flags, margin: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Return both advantages and the p-value: (system, annotator)."""
+    """Return the advantages of system and of annotator, and p-values: all (system, annotator)."""
     shape = (len(pairs.systems), len(pairs.annotators))
     system, annotator, p = (np.full(shape, np.nan) for _ in range(3))
     n = pairs.n_items[tested].astype(np.float64)
@@ -445,7 +455,7 @@ def p_values(n: Floats, total: Floats, squares: Floats, margin: float) -> Floats
     """
     mean = total / n
     variance = (squares - total * mean) / (n - 1)
-    spread = n * squares > total**2  # exact, since these are whole numbers
+    spread = n * squares > total**2  # exact, since all three are whole numbers
     error = np.sqrt(np.where(spread, variance, 1.0) / n)
     p = stats.t.cdf((mean - margin) / error, n - 1)
     return np.asarray(np.where(spread, p, np.where(mean < margin, 0.0, 1.0)))

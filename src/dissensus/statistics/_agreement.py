@@ -98,11 +98,12 @@ def fleiss_kappa(annotations: xr.Dataset, *, weights: Any = None) -> xr.DataArra
     Notes
     -----
     Where one label is frequent, chance agreement is high and kappa is low even with few
-    disagreements (prevalence). Report `percent_agreement` and `gwet_ac` beside kappa.
+    disagreements (prevalence). Report `percent_agreement` and `gwet_ac` too.
 
-    If annotators use labels with different frequencies, this kappa and `krippendorff_alpha` are
-    lower, while `cohen_kappa` and `iota` are not. Fleiss' kappa ignores the order of labels, and is
-    biased downwards with few items; `krippendorff_alpha` can use the order, and corrects the bias.
+    If annotators use labels with different frequencies, this lowers Fleiss' kappa and
+    `krippendorff_alpha`, but not `cohen_kappa` and `iota`. Fleiss' kappa ignores the order of
+    labels, and is too low on average with few items; `krippendorff_alpha` can use the order, and
+    corrects this bias.
     Fleiss' kappa gives all *items* equal weights, `krippendorff_alpha` all *labels*: the two differ
     if labels are missing.
 
@@ -170,8 +171,8 @@ def bennett_s(
     Notes
     -----
     :math:`K` is the size of the label space: pass ``labels=[...]`` when reading the annotations, so
-    that unused labels count. If all labels given are the same although others are possible, S is
-    1, while kappas are undefined.
+    that unused labels count. If all annotators give the same label although other labels are
+    possible, S is 1, while kappas are undefined.
 
     S rescales `percent_agreement` and has the same flaw: where one label is frequent, annotators
     who guess that label agree often. S is higher if unused labels are declared.
@@ -239,13 +240,13 @@ def gwet_ac(
 
     Notes
     -----
-    :math:`K` is the size of the label space, as in `bennett_s`. If all labels given are the same
-    although others are possible, AC is 1, while kappas are undefined.
+    :math:`K` is the size of the label space, as in `bennett_s`. If all annotators give the same
+    label although other labels are possible, AC is 1, while kappas are undefined.
 
-    Chance agreement is *small* where one label is frequent, at most :math:`1/K` for AC1. So AC is
-    close to 1 even if annotators cannot distinguish the rare label from the frequent one, and it is
-    higher if unused labels are declared. A high AC does not show that the labels contain
-    information about the items: report `krippendorff_alpha` beside AC.
+    Chance agreement is at most :math:`1/K` for AC1, and *small* where one label is frequent. So AC
+    is then close to 1 even if annotators cannot distinguish the rare label from the frequent one.
+    AC is higher if unused labels are declared. A high AC does not show that the labels contain
+    information about the items: report `krippendorff_alpha` too.
 
     Source: Gwet (2008), "Computing inter-rater reliability and its variance in the presence of
     high agreement", *British Journal of Mathematical and Statistical Psychology* 61; Gwet (2014),

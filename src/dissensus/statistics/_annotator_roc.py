@@ -40,19 +40,19 @@ def annotator_roc(
 ) -> xr.Dataset:
     r"""Posterior of the sensitivity and false positive rate of each annotator.
 
-    With known labels, if :math:`t` of an annotator's :math:`n_+` labels of positive items are
-    positive, and :math:`f` of the :math:`n_-` labels of other items,
+    With known labels, an annotator gives positive items :math:`n_+` labels, of which :math:`t` are
+    positive, and other items :math:`n_-` labels, of which :math:`f` are positive. The posterior is
 
     .. math:: \mathrm{sensitivity} \sim \mathrm{Beta}(a + t, b + n_+ - t), \qquad
         \mathrm{false\ positive\ rate} \sim \mathrm{Beta}(a + f, b + n_- - f)
 
-    Both rates are independent. If ``annotations`` is a fit, the draws are those of the fit.
+    The two rates are independent. If ``annotations`` is a fit, the draws are those of the fit.
 
     Parameters
     ----------
     annotations : Dataset or DataTree
-        Labels; or a fit of `models.dawid_skene` or `models.symmetric_confusion`, without ``truth``
-        and with independent errors.
+        Labels; or a fit of `models.dawid_skene` or `models.symmetric_confusion` whose annotators
+        err independently. With a fit, ``truth`` must be None.
     truth : mapping, Series or DataArray (item), or DataTree
         Known labels by item; or a fit whose posterior has ``truth`` (item, label): each draw then
         uses true labels drawn from one of the fit's draws.
@@ -60,7 +60,7 @@ def annotator_roc(
         The positive label; all others together are negative. Default: the second of two labels
         with an order (ordinal labels, or numbers).
     predictions : Dataset, optional
-        One label for each item from each system. A fit contains its predictions.
+        One label for each item from each system. Must be None with a fit, which has its own.
     prior : (float, float)
         Prior counts of positive and other labels, > 0, for both rates. Not used if ``annotations``
         is a fit.
@@ -77,8 +77,9 @@ def annotator_roc(
         systems, also ``system_sensitivity`` and ``system_false_positive_rate`` (system), except
         from a fit of `models.dawid_skene` with ``systems="related"``. ``attrs["positive"]`` is the
         positive label. With known labels, ``attrs["n_positive"]`` and ``attrs["n_negative"]`` are
-        the numbers of labels from which each annotator's rates are estimated. A rate without labels
-        is drawn from the prior, with a warning.
+        the numbers of labels from which each annotator's rates are estimated. If an annotator
+        labelled no positive item (or no other item), the rate is drawn from the prior, with a
+        warning.
 
     Notes
     -----
@@ -163,12 +164,12 @@ def _positive(positive: Any, labels: Names, kind: str) -> int:
 
 
 def _tables(truth: Ints, positive: int, item: Ints, label: Ints, respondent: Ints, n: int) -> Ints:
-    """Count labels (draw, respondent, whether truly positive, whether labelled positive)."""
+    """Count labels: (draw, respondent, item is positive, label is positive)."""
     known = (truth >= 0)[:, item]
     is_positive = truth[:, item] == positive
     cell = 4 * respondent + (label == positive)
     out = np.empty((len(truth), n, 2, 2), dtype=np.int64)
-    for draw in range(len(truth)):  # one call of bincount per draw
+    for draw in range(len(truth)):
         cells = (cell + 2 * is_positive[draw])[known[draw]]
         out[draw] = np.bincount(cells, minlength=4 * n).reshape(n, 2, 2)
     return out
@@ -187,7 +188,7 @@ def _rates(
 
 
 def _warn(tables: Ints, people: Names) -> None:
-    """Warn of annotators with a rate that is drawn from the prior in all draws."""
+    """Warn of annotators who labelled no positive, or no other, item in any draw of the truth."""
     for k, name, rate in ((1, "is positive", NAMES[0]), (0, "is not positive", NAMES[1])):
         lacking = people[(tables[:, :, k].sum(axis=(0, 2)) == 0)]
         if len(lacking):
@@ -249,12 +250,12 @@ def _of_fit(fit: xr.DataTree, positive: Any) -> xr.Dataset:
 def _fitted_rates(
     posterior: xr.Dataset, dim: str, positive: int
 ) -> tuple[xr.DataArray, xr.DataArray] | None:
-    """Return both rates, or None if the posterior does not have them."""
+    """Return sensitivities and false positive rates along ``dim``, or None if they are unknown."""
     matrices = "confusion" if dim == ANNOTATOR else "system_confusion"
     if any(str(name).startswith("typical_") for name in posterior):
         return None  # a trace: matrices are for typical items, not averages over items
     if dim == SYSTEM and matrices in posterior and "shared_answers" in posterior:
-        return None  # matrices describe only the answers that are not shared
+        return None  # matrices describe only those answers that systems do not share
     complete = "population_confusion" in posterior and "confusion_concentration" not in posterior
     if dim == ANNOTATOR and matrices not in posterior and complete:
         posterior = posterior.assign({  # a trace with one matrix for all annotators
@@ -272,7 +273,7 @@ def _fitted_rates(
         return None
     n = posterior.sizes[LABEL]
     if n > 2 and {"distance_decay", "error_concentration"} & set(posterior):
-        return None  # errors are not equally frequent
+        return None  # wrong labels are not equally frequent
     if dim not in accuracy.dims:
         accuracy = accuracy.expand_dims(dim if dim in accuracy.coords else {dim: [EVERYBODY]})
     return accuracy, (1.0 - accuracy) / (n - 1)

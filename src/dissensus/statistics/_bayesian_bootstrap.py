@@ -112,8 +112,8 @@ def bayesian_bootstrap(
     """
     n_draws = arguments.whole("draws", draws, 1, MOST_DRAWS)
     units = units_of(annotations, cluster)
-    function, leading, keywords = _unwrapped(statistic)
-    args, kwargs = (annotations, *leading, *args), keywords | kwargs
+    function, keywords = _unwrapped(statistic)
+    args, kwargs = (annotations, *args), keywords | kwargs
     entry = statistics.registered(function)
     if entry is None:
         weights = kwargs.pop("weights", None)
@@ -127,7 +127,7 @@ def drawn(sums: Sums, units: Units, n_draws: int, random_seed: Any) -> xr.DataAr
     """Return draws of a statistic from its sums over items; ``units`` are the sampled units."""
     rng = generator(random_seed, _STREAM)
     by_unit = sums if units.are_items else over_units(sums, units.of_item, units.n)
-    rng_copy = deepcopy(rng)  # for a first pass with the same weights
+    rng_copy = deepcopy(rng)  # `resampled` may need all weights in advance, in a first pass
     by_unit = by_unit.resampled(replicated(by_unit, rng_copy, n_draws), rng_copy)
     if not warn_of_few(sums.name, sums.bears, units):
         warn_of_few_each(replace(sums, dims=by_unit.dims), units)
@@ -167,10 +167,13 @@ def prepared(
     return sums.weighted(weights)
 
 
-def _unwrapped(statistic: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Return a function without its `functools.partial` wrappers, and their arguments."""
+def _unwrapped(statistic: Any) -> tuple[Any, dict[str, Any]]:
+    """Return a function without `functools.partial` wrappers, and the keywords of the wrappers.
+
+    A wrapper with positional arguments is not removed.
+    """
     if isinstance(statistic, str):
-        return statistics.get(statistic).function, (), {}
+        return statistics.get(statistic).function, {}
     if not callable(statistic):
         raise ArgumentError(
             "statistic",
@@ -178,9 +181,9 @@ def _unwrapped(statistic: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
             found=type(statistic).__name__,
         )
     if isinstance(statistic, partial) and not statistic.args:
-        function, args, keywords = _unwrapped(statistic.func)
-        return function, args, keywords | statistic.keywords
-    return statistic, (), {}
+        function, keywords = _unwrapped(statistic.func)
+        return function, keywords | statistic.keywords
+    return statistic, {}
 
 
 # Callables that are not statistics of dissensus: one call for each draw.
@@ -230,7 +233,7 @@ class _Call:
         try:
             signature = inspect.signature(self.function)
         except (TypeError, ValueError):
-            return  # a builtin without a signature raises its own error
+            return  # a builtin without a signature; the call raises an error if arguments are wrong
         name = getattr(self.function, "__name__", self.function)
         parameters = signature.parameters.values()
         named = any(p.name == "weights" and p.kind is not p.POSITIONAL_ONLY for p in parameters)
@@ -285,7 +288,7 @@ def _number(value: Any, draw: int) -> float:
 
 
 def _require_same_form(first: Any, result: Any, draw: int) -> None:
-    """Raise unless a result has the form of the first, since xarray would fill gaps with NaN."""
+    """Raise unless a draw's result has the dims, shape and coordinates of the first result."""
     same = type(result) is type(first) and _form(result) == _form(first)
     if same and result.coords.to_dataset().equals(first.coords.to_dataset()):
         return
@@ -318,7 +321,7 @@ def _unfit(draw: int, expected: str, description: str) -> ArgumentError:
 
 
 def _stacked(results: list[Any]) -> xr.DataArray | xr.Dataset:
-    """Join results of one form along chain (1) and draw."""
+    """Join results with the same dims and shapes along draw, and add a chain of length 1."""
     first = results[0]
     if isinstance(first, xr.Dataset):
         parts = {name: _stacked([each[name] for each in results]) for name in first.data_vars}

@@ -28,7 +28,7 @@ _ANSWERS: Final = ("no", "yes")
 
 
 class ByLabel(dict[Any, Any]):
-    """Results by label. As an argument of `by_label`, each call gets the result of its label."""
+    """Results by label. If they are an argument of `by_label`, each call gets that of its label."""
 
 
 def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -126,7 +126,7 @@ def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> A
 def _by_name(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments; known labels that were passed by position are passed by name."""
+    """Return the arguments, with ``truth`` and the arguments after it by name, not position."""
     try:
         names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
@@ -162,7 +162,7 @@ def _require_one_answer_each(truth: Any) -> None:
 
 
 def _known(truth: xr.Dataset) -> dict[Any, str]:
-    """Return known labels as a mapping from items."""
+    """Return known labels as a mapping from item to "yes" or "no"."""
     items = truth[ITEM].to_numpy()[truth[f"{ITEM}_code"].to_numpy()].tolist()
     return {
         item: _ANSWERS[code] for item, code in zip(items, truth["label_code"].values, strict=True)
@@ -170,7 +170,7 @@ def _known(truth: xr.Dataset) -> dict[Any, str]:
 
 
 def _elements(arguments: list[Any]) -> Names:
-    """Return all labels, those of annotations first, or raise if there are no sets."""
+    """Return all labels in the arguments, those of annotations first; raise if none are sets."""
     sets = [_checked(argument) for argument in arguments if _is_data(argument)]
     earlier = [argument for argument in arguments if isinstance(argument, ByLabel)]
     if not sets and not earlier:
@@ -200,7 +200,7 @@ def _elements(arguments: list[Any]) -> Names:
 
 
 def _of_results(earlier: list[ByLabel], sets: list[xr.Dataset]) -> Names:
-    """Return the labels of results, or raise if other arguments have labels without a result."""
+    """Return the labels of earlier results, or raise if an argument has a label without result."""
     fewest = min(earlier, key=len)
     elements = np.array(list(fewest))
     vocabularies = [np.array(list(result)) for result in earlier]
@@ -219,7 +219,7 @@ def _of_results(earlier: list[ByLabel], sets: list[xr.Dataset]) -> Names:
 
 
 def _checked(data: xr.Dataset) -> xr.Dataset:
-    """Return data if they are sets, or raise."""
+    """Return annotations or predictions if they are sets, or raise."""
     predicted = SYSTEM in data.dims
     name = "predictions" if predicted else "annotations"
     if data.attrs["kind"] != "set":
@@ -255,7 +255,10 @@ def _seeds(
 
 
 def _has_weights(function: Any) -> bool:
-    """Return whether a function draws weights of items or held-out annotators."""
+    """Return whether a function is `bayesian_bootstrap`, a statistic or a metric.
+
+    These functions get the same seed for all labels.
+    """
     while isinstance(function, partial):
         function = function.func
     of_metrics = str(getattr(function, "__module__", "")).startswith("dissensus.metrics.")
@@ -272,7 +275,7 @@ def _of_label(value: Any, element: Any) -> Any:
 
 
 def _holds(data: xr.Dataset, element: Any) -> xr.Dataset:
-    """Return annotations or predictions of whether each answer contains a label."""
+    """Return nominal data: each answer is "yes" if it contains the label, and else "no"."""
     dims = data["label_code"].dims
     names = data[LABEL if SYSTEM in data.dims else ELEMENT].to_numpy()
     own = np.flatnonzero(tables.match(names, np.array([element])) == 0)

@@ -21,7 +21,7 @@ NO_SPREAD: Final = (
     "annotators distinguish items"
 )
 ROUNDED: Final = ", up to rounding errors of the largest numbers"
-"""Added to the reason if labels are numbers: small differences may be lost in rounding."""
+"""Added to `NO_SPREAD` if labels are numbers: small differences may be lost in rounding."""
 ONE_LABEL: Final = (
     "there is only one label to give, and no disagreement is possible; if there are other labels "
     "that nobody used, read the annotations with labels=[...]"
@@ -33,14 +33,14 @@ TOO_LIGHT: Final = (
 
 
 def no_spread(*, rounded: bool) -> str:
-    """Return the reason that all labels are the same, exactly or up to rounding."""
+    """Return the reason that all labels are the same; if ``rounded``, up to rounding errors."""
     return NO_SPREAD.replace(" the same,", f" the same{ROUNDED},") if rounded else NO_SPREAD
 
 
 def beyond_chance(observed: Floats, expected: Floats, undefined: Undefined, reason: str) -> Floats:
-    """Return 1 - observed / expected disagreement, undefined where the latter is 0.
+    """Return 1 - observed / expected disagreement, undefined where expected disagreement is 0.
 
-    Where ``observed`` is NaN, the reason has already been counted.
+    A value that is NaN in ``observed`` has already been counted as undefined.
     """
     known = ~np.isnan(observed)
     return 1.0 - undefined.divide(observed, np.where(known, expected, 1.0), reason)
@@ -50,7 +50,7 @@ def beyond_chance(observed: Floats, expected: Floats, undefined: Undefined, reas
 
 
 def alpha_parts(distances: Disagreement, n_annotators: Ints) -> tuple[Matrix, ...]:
-    """Return the sums by item that alpha needs: labels, disagreement, own distances, margins."""
+    """Return sums by item for alpha: annotators, `within`, `own` and `margin` of distances."""
     pairable = (n_annotators >= 2).astype(np.float64)
     return (
         pairable * n_annotators,
@@ -84,7 +84,10 @@ DISTANCES: Final = {None: "nominal", "linear": "absolute", "quadratic": "squared
 
 
 def placed(annotations: xr.Dataset, weighting: str | None) -> tuple[xr.Dataset, str]:
-    """Return annotations with places 0, 1, ... as labels, and the name of the distance."""
+    """Return annotations whose labels are places 0, 1, ..., and the name of the distance.
+
+    Without weighting, the annotations are unchanged.
+    """
     arguments.one_of("weighting", weighting, DISTANCES)
     if weighting is None:
         return annotations, DISTANCES[weighting]
@@ -97,12 +100,12 @@ def placed(annotations: xr.Dataset, weighting: str | None) -> tuple[xr.Dataset, 
 
 
 def described(weighting: str | None) -> dict[str, str]:
-    """Return the weighting for attributes, which cannot be None in a file."""
+    """Return the weighting as an attribute: "none" for None, which files cannot store."""
     return {"weighting": "none" if weighting is None else str(weighting)}
 
 
 def distance_by_item(annotations: xr.Dataset, rows: Grouped, weighting: str | None) -> Floats:
-    """Return the mean distance between two annotators (item), from 0 to 1; 0 without a pair."""
+    """Return the mean distance between two annotators, from 0 to 1: (item); 0 without a pair."""
     annotations, distance = placed(annotations, weighting)
     within = disagreement(annotations, rows, distance).within
     last = max(annotations.sizes[LABEL] - 1.0, 1.0) if weighting is not None else 1.0

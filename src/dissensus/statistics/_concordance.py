@@ -71,7 +71,7 @@ def concordance(
         the scale has a known range, pass it.
     slim_majority : float
         A factor from 0 to 1; with 1 there is no change. :math:`\sigma(x)` is multiplied by it if
-        the majority label would lose or tie after one annotator changes the label.
+        the majority label ties, or could lose or tie after one annotator changes the label.
     per_item : bool
         Return :math:`\sigma(x)`; not together with weights.
     per_pair : bool
@@ -193,8 +193,9 @@ def weighted_reliability(
         two labels. "uniform": each of n - 1 wrong labels is equally frequent, and two annotators
         who are wrong agree if their labels are equal.
     distance, max_distance
-        Graded agreement, as in `concordance`. Close but unequal labels are both right with the same
-        probability as equal labels. With ``truth`` they do not count, as at most one is right.
+        Graded agreement, as in `concordance`. The probability that both are right is the same for
+        unequal labels as for equal ones. With ``truth``, pairs of unequal labels do not count, as
+        at most one label is right.
     slim_majority : float
         Factor for items with a slim majority, as in `concordance`.
     per_item : bool
@@ -282,7 +283,7 @@ def _reliability(
 
 
 def _number_of_errors(labels: SureLabels, errors: str, kind: str) -> float:
-    """Return the number of equally frequent errors; NaN if there is none."""
+    """Return e of `weighted_reliability`; NaN if there is only one label, which cannot be wrong."""
     if errors == "printed":
         return 1.0
     if kind not in ("nominal", "ordinal"):

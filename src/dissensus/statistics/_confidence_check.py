@@ -93,11 +93,11 @@ def confidence_check(
     -------
     xarray.Dataset
         With ``chain`` and ``draw``: ``error_rate`` (level), the probability that a label is wrong;
-        ``level_share`` (level), among all labels; ``wrong_share`` (level), among wrong labels;
-        ``discrimination``, the probability that a right label has a higher confidence than a wrong
-        label, where a tie counts one half. This is the area under the ROC curve of confidence; .5
-        is chance. By annotator: ``annotator_error_rate`` (annotator, level) and
-        ``annotator_discrimination`` (annotator).
+        ``level_share`` (level), the share of the level among all labels; ``wrong_share`` (level),
+        its share among wrong labels; ``discrimination``, the probability that a right label has a
+        higher confidence than a wrong label, where a tie counts one half. This is the area under
+        the ROC curve of confidence; .5 is chance. By annotator: ``annotator_error_rate``
+        (annotator, level) and ``annotator_discrimination`` (annotator).
 
         The coordinate ``level`` is a confidence, or the mean confidence of a bin. Attributes are
         the ``lowest`` and ``highest`` confidence of each level, and its ``n_labels``; ``in_words``
@@ -152,7 +152,8 @@ def confidence_check(
     warn_of_few("confidence_check", bears, units)
     people = annotations.sizes[ANNOTATOR] if per_annotator else 0
     cells = _cells_of(annotations, levels)
-    prior_rng = rng.spawn(1)[0]  # separate: the result must not depend on the size of blocks
+    # A separate random stream, so that the result does not depend on the size of blocks.
+    prior_rng = rng.spawn(1)[0]
     blocks = _totals(cells, known, units, rng, n)
     values, undefined = _draws(blocks, cells, levels, counts, people, prior_rng)
     messages = (each.message(name, "draws") for name, each in undefined.items())
@@ -201,11 +202,11 @@ class Levels(NamedTuple):
     value: Floats
     """(value): the different confidences, ascending."""
     code: Ints
-    """(row): place in ``value``."""
+    """(row): place of the confidence in ``value``."""
     level: Ints
-    """(value): number of the level that contains it."""
+    """(value): number of the level that contains the value."""
     description: str
-    """"levels", or the number of bins."""
+    """"levels", or the numbers of bins and of values in words."""
 
     @property
     def n(self) -> int:
@@ -213,7 +214,7 @@ class Levels(NamedTuple):
         return int(self.level[-1]) + 1
 
     def described(self) -> tuple[Floats, dict[str, Any]]:
-        """Return the mean confidence of each level, and attributes."""
+        """Return the mean confidence of each level, and attributes of the result."""
         total = np.bincount(self.code, minlength=len(self.value)).astype(np.float64)
         n = np.bincount(self.level, total)
         first = np.searchsorted(self.level, np.arange(self.n))
@@ -228,7 +229,7 @@ class Levels(NamedTuple):
 
 
 def levels_of(confidence: Floats, bins: int) -> Levels:
-    """Return the levels of confidence, or bins with about as many rows each.
+    """Return levels of confidence: the distinct values, or up to ``bins`` bins of similar size.
 
     Rows with equal values are in the same bin. So there may be fewer bins than requested.
 
@@ -250,7 +251,7 @@ def levels_of(confidence: Floats, bins: int) -> Levels:
     return Levels(value, code, level, f"{level[-1] + 1} bins of {len(value):,} values")
 
 
-# Right and wrong labels by annotator and confidence, given draws of weights and of the truth.
+# Numbers of right and wrong labels by annotator and confidence, in each draw of weights and truth.
 
 
 class _Cells(NamedTuple):
@@ -260,11 +261,11 @@ class _Cells(NamedTuple):
     """(answer): an answer is a pair of an item and a label."""
     label: Ints
     tally: sparse.csr_array
-    """(answer, column): a column is a pair of an annotator and a confidence."""
+    """(answer, column): number of labels. A column is a pair of an annotator and a confidence."""
     annotator: Ints
-    """(column): ascending."""
+    """(column): code of the annotator, ascending."""
     value: Ints
-    """(column): ascending for each annotator."""
+    """(column): place of the confidence in `Levels.value`, ascending for each annotator."""
 
 
 def _cells_of(annotations: xr.Dataset, levels: Levels) -> _Cells:
@@ -284,15 +285,15 @@ def _distinct(first: Ints, second: Ints) -> tuple[tuple[Ints, Ints], Ints]:
 
 
 Sides = tuple[Floats, Floats]
-"""Right and wrong labels (draw, ...)."""
+"""Weighted numbers of right and of wrong labels, each (draw, ...)."""
 
 
 def _totals(
     cells: _Cells, truth: TrueLabels, units: Units, rng: np.random.Generator, draws: int
 ) -> Iterator[Sides]:
-    """Yield right and wrong labels (draw, column) for blocks of draws.
+    """Yield weighted numbers of right and of wrong labels (draw, column), in blocks of draws.
 
-    Each draw gives all labels of a unit one exponential weight, and uses one draw of the truth.
+    In each draw, all labels of a unit have the same weight, which is an exponential variable.
     """
     block = max(1, CELLS // max(units.n, *cells.tally.shape))
     by_column = cells.tally.T.tocsr()
@@ -313,7 +314,7 @@ def _draws(
     n_annotators: int,
     rng: np.random.Generator,
 ) -> tuple[dict[str, Floats], dict[str, Undefined]]:
-    """Return all draws by name (draw, ...), and their undefined values.
+    """Return draws (draw, ...) and counts of undefined values, both by name of the result.
 
     ``prior`` has the counts of wrong and of right labels. With ``n_annotators=0`` there are no
     results by annotator.
@@ -358,7 +359,7 @@ def _gather(place: Ints, n: int) -> sparse.csr_array:
 def _error_rate(
     right: Floats, wrong: Floats, prior: tuple[float, float], rng: np.random.Generator
 ) -> Floats:
-    """Return the share of wrong labels, with gamma variables of the prior counts added."""
+    """Return draws of the share of wrong labels; gamma variables of the prior counts are added."""
     wrong, right = (
         side + rng.standard_gamma(count, side.shape)
         for side, count in zip((wrong, right), prior, strict=True)

@@ -60,8 +60,8 @@ def confidence_difficulty(
         Known labels by item: difficulty is the share of wrong labels. Or a fit: difficulty is the
         variable ``difficulty`` (`models.rasch`) or ``item_difficulty``
         (`models.symmetric_confusion` and `models.dawid_skene` with ``difficulty=True``), both in
-        logits. For other fits, difficulty is the share of labels that differ from the ``truth``
-        drawn by the fit. Each draw uses one of the fit's draws.
+        logits. For other fits, difficulty is the share of labels that differ from a true label
+        drawn from the fit. Each draw uses one of the fit's draws.
     draws, cluster, random_seed, on_missing
         As in `confidence_check`.
 
@@ -112,7 +112,7 @@ def confidence_difficulty(
         )
     warn_of_few("confidence_difficulty", count > 0, units)
     confidence = np.bincount(item, given_confidence(annotations), len(count))[kept] / count[kept]
-    confidence = np.round(confidence, 12)  # otherwise ties could depend on the order of annotators
+    confidence = np.round(confidence, 12)  # so that rounding errors do not break ties
     difficulty = difficulty[:, kept]
     undefined = {name: Undefined() for name in NAMES}
     trends = _trends(confidence, difficulty, units, kept, rng, n, undefined)
@@ -135,7 +135,7 @@ def confidence_difficulty(
 def _difficulty(
     truth: Any, annotations: xr.Dataset, rng: np.random.Generator, on_missing: str
 ) -> tuple[TrueLabels, Floats, str]:
-    """Return the draws, the difficulty of items (draw, item), and its unit."""
+    """Return true labels, the difficulty of items (draw, item), and the unit of difficulty."""
     posterior = posterior_of(truth, "truth")
     name = next((each for each in IN_FITS if posterior is not None and each in posterior), None)
     if posterior is None or name is None:
@@ -151,7 +151,7 @@ def _difficulty(
 
 
 def _wrong_shares(annotations: xr.Dataset, known: TrueLabels) -> Floats:
-    """Return the share of wrong labels (draw, item); NaN where the truth is unknown."""
+    """Return the share of wrong labels (draw, item); NaN for items without labels or true label."""
     item, label = codes_in(annotations, ITEM, LABEL)
     shape = (annotations.sizes[ITEM], int(max(label.max(), known.code.max())) + 1)
     counts = np.bincount(item * shape[1] + label, minlength=shape[0] * shape[1]).reshape(shape)
@@ -170,7 +170,10 @@ def _trends(
     n: int,
     undefined: dict[str, Undefined],
 ) -> dict[str, Floats]:
-    """Return the line and the rank correlation of each draw of weights."""
+    """Return slope, intercept and rank correlation by name: (draw).
+
+    ``kept`` are the codes of the items.
+    """
     block = max(1, CELLS // max(units.n, len(kept)))
     parts: list[tuple[Floats, ...]] = []
     for first in range(0, n, block):

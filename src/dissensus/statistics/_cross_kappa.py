@@ -64,7 +64,7 @@ def cross_kappa(
         The two pools. Not needed if there are only two.
     distance : {"nominal", "interval", "absolute"} or callable
         The distance of labels: 0 or 1, squared or absolute differences; or a callable that takes
-        two labels, called once for each distinct pair. "squared" is a synonym of "interval".
+        two labels, called once for each ordered pair. "squared" is a synonym of "interval".
     missing : {"weighted", "pairs", "items"}
         The weight of an item if items have different numbers of labels; with complete data there is
         no difference. "weighted": :math:`v_i = R_i + S_i`, as in the source; "pairs":
@@ -91,10 +91,10 @@ def cross_kappa(
     -----
     A low value has two possible causes: pools that label differently, or noise within a pool. The
     normalised value distinguishes these, unless the alpha of a pool is close to 0. With few
-    annotators its draws are skewed: use their median (in simulations with two pools of five
-    annotators, two on an item, means were 1.0 and the true value .8). `krippendorff_alpha` of all
-    annotators together mixes agreement within and between pools. Like any kappa, cross kappa is low
-    where one label is frequent.
+    annotators the draws of the normalised value are skewed: use their median. In simulations with
+    two pools of five annotators, two on an item, means of draws were 1.0 and the true value .8.
+    `krippendorff_alpha` of all annotators together mixes agreement within and between pools. Like
+    any kappa, cross kappa is low where one label is frequent.
 
     Source: Wong, Paritosh and Aroyo (2021), "Cross-replication reliability", Eq. 4 to 13; with
     missing labels Eq. 9 and 10.
@@ -140,7 +140,7 @@ def cross_kappa(
 
 
 class _Pool(NamedTuple):
-    """One pool on the items that both pools labelled; other items have zeros."""
+    """The labels of one pool on the items that both pools labelled; other items have zeros."""
 
     name: Any
     n_annotators: Ints
@@ -157,14 +157,15 @@ def _two_pools(
     annotations, in_second = _shared(annotations, places)
     n_items, n_annotators = annotations.sizes[ITEM], annotations.sizes[ANNOTATOR]
     item, annotator = codes_in(annotations, ITEM, ANNOTATOR)
-    # The second pool's labels of an item are grouped as another item: one call for both pools.
+    # The second pool's labels are grouped as those of separate items, so that one call is enough.
     each = grouped(item + in_second * n_items, annotator, 2 * n_items)
     if int(each.n_annotators.sum()) < len(item):
         check_annotations(annotations, {})
     together = grouped(item, annotator + in_second * n_annotators, n_items)
     own, everyone = _distances(annotations, distance, each, together)
     sides = slice(None, n_items), slice(n_items, None)
-    # Distances that are not within a pool are between pools. Negative values are rounding errors.
+    # Distances between pools are all distances minus those within pools. Negative differences are
+    # rounding errors.
     between = everyone.within - own.within[sides[0]] - own.within[sides[1]]
     both = len(np.intersect1d(annotator[in_second == 0], annotator[in_second == 1]))
     if both:
@@ -193,7 +194,7 @@ def _distances(annotations: xr.Dataset, distance: Distance, *layouts: Any) -> li
 
 
 def _places(annotations: xr.Dataset, pools: Any) -> Ints:
-    """Return the codes of two pools."""
+    """Return the codes of the two pools to compare, or raise."""
     if "pool_code" not in annotations:
         raise AnnotationError(
             "annotations",
@@ -222,7 +223,11 @@ def _width(parts: tuple[Matrix, ...]) -> int:
 
 
 def _parts(first: _Pool, second: _Pool, between: Floats, missing: str) -> tuple[Matrix, ...]:
-    """Return the weights and distances of items, and the annotators and margins of each pool."""
+    """Return six sums by item for `_kappa`.
+
+    They are the weight of the item, its weighted distance, and for the two pools the numbers of
+    annotators (1 with ``missing="items"``) and the margins.
+    """
     r, s = (pool.n_annotators.astype(np.float64) for pool in (first, second))
     shared = (r > 0).astype(np.float64)
     r_or_1, s_or_1 = np.maximum(r, 1.0), np.maximum(s, 1.0)
@@ -246,8 +251,8 @@ def _kappa(distances: Disagreement, totals: Floats, undefined: Undefined) -> Flo
 
 
 def _relative(value: Floats, pool: _Pool, totals: Floats, undefined: Undefined) -> Floats:
-    """Divide by the root of one pool's alpha; undefined unless alpha is positive."""
-    alpha = alpha_of(pool.distances, totals, Undefined())  # the reasons are given below
+    """Divide by the square root of one pool's alpha; undefined unless alpha is positive."""
+    alpha = alpha_of(pool.distances, totals, Undefined())  # `undefined` gets other reasons, below
     subject = f"Krippendorff's alpha of pool {pool.name!r} on the items that both labelled is"
     value = undefined.where(np.isnan(alpha), value, f"{subject} undefined")
     low = alpha <= NO_RELIABILITY

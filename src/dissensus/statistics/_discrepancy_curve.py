@@ -117,10 +117,10 @@ def discrepancy_curve(
 
 
 def _changes(scores: Floats, thresholds: Floats, change: Floats) -> Matrix:
-    """Return the change of distance by a positive prediction (item, system x bin).
+    """Return how much an item's distance changes if the prediction becomes positive.
 
-    The bin is the number of thresholds that the score reaches. So the number of entries, one for
-    each item and system, does not depend on the number of thresholds.
+    The result is (item, system x bin). The bin of an item and a system is the number of thresholds
+    that the score reaches. Each item has one entry per system, for any number of thresholds.
     """
     n_items, n_systems = scores.shape
     width = thresholds.shape[1] + 1
@@ -146,8 +146,9 @@ def best_threshold(curve: xr.DataArray) -> xr.DataArray:
     Returns
     -------
     xarray.DataArray (system)
-        If several adjacent thresholds are equally good, their median (the lower of two). If there
-        are several such runs, the median of the first.
+        The threshold with the lowest ratio. If several adjacent thresholds have this ratio, their
+        median (the lower of two in the middle). If there are several such runs of thresholds, the
+        median of the first run.
 
     Notes
     -----
@@ -195,7 +196,7 @@ def best_threshold(curve: xr.DataArray) -> xr.DataArray:
 
 
 def _middle_of_lowest(values: Floats) -> int:
-    """Return the place of the middle of the first run of lowest values.
+    """Return the place in the middle of the first run of equal lowest values.
 
     Examples
     --------
@@ -213,7 +214,7 @@ def _middle_of_lowest(values: Floats) -> int:
 
 
 def _positive(annotations: xr.Dataset, positive: Any) -> tuple[Ints, int, Any]:
-    """Return label codes (row), and the code and name of the positive of two labels."""
+    """Return label codes (row), and the code and the name of the positive label."""
     codes, labels = labels_of(annotations)
     if len(labels) != 2:
         raise AnnotationError(

@@ -63,15 +63,15 @@ def discrepancy_ratio(
         "set" each answer is a set. In other kinds, all labels that an annotator gave an item are
         one set. A prediction is the set of its labels. "ranking": 1 minus the mean average overlap.
         Or a callable of two labels, which must be symmetric and 0 for equal labels, and is called
-        once for each distinct pair that occurs; rankings are passed as tuples of blocks, best
-        first, and a block is a tuple of labels. None is "ranking" for rankings, "jaccard" for sets,
-        "squared" for numbers (also ordinal ones), "nominal" for names.
+        once in each order for each distinct pair that occurs; rankings are passed as tuples of
+        blocks, best first, and a block is a tuple of labels. None is "ranking" for rankings,
+        "jaccard" for sets, "squared" for numbers (also ordinal ones), "nominal" for names.
     tolerance : float, optional
         For "hinge", :math:`\max(0, |y - y'| - \lambda)`: differences up to the tolerance
         :math:`\lambda` count as 0.
     depth : int, optional
         For "ranking": the depth to which rankings are compared. Default: the length of the longest
-        ranking of an annotator. Stored in ``attrs["depth"]``.
+        ranking that any annotator gave. Stored in ``attrs["depth"]``.
     stratified : bool
         Average discrepancies and ratios over strata (``stratum=`` of the annotations), with equal
         weights of strata.
@@ -98,8 +98,8 @@ def discrepancy_ratio(
     who use the scale differently, a ratio of 1.15 was .1 too high.
 
     The ratio is relative to the annotators: a system that is as poor as poor annotators has a ratio
-    of 1. If few distances are large, as is common with "squared", the ratio depends on few items:
-    compute it with another distance too. Items with one annotator are left out: if these are
+    of 1. If only a few distances are large, as is common with "squared", the ratio depends on few
+    items: compute it with another distance too. Items with one annotator are left out: if these are
     harder, the ratio describes the easier items.
 
     Hinge and Jaccard are distances here. The source prints the hinge with the opposite sign, and
@@ -150,7 +150,7 @@ def discrepancy_ratio(
 
 
 def _discrepancies(distances: StatementDistances, present: Flags) -> Floats:
-    """Return (item, column): 1 if the item counts, then discrepancies of annotators and systems."""
+    """Return the sums of each item for `discrepancies_from`: (item, sum)."""
     counts = present & (distances.counts >= 2)
     columns = [counts.astype(np.float64), distances.by_item(distances.to_others)]
     columns += [distances.by_item(distances.to_system(k)) for k in range(distances.n_systems)]
@@ -162,9 +162,10 @@ def discrepancies_from(
 ) -> tuple[Floats, Floats, Floats]:
     """Return discrepancies and ratios from totals (set of weights, group, sum).
 
-    The sums are the number of items, the distance between annotators, and the distance of each
-    system. Returns the mean distance between annotators (set of weights, group), and the mean
-    distance and the ratio of each system (set of weights, group, system).
+    A group has its own sums, such as a pool on the items of a stratum. The sums are the number of
+    items, the distance between annotators, and the distance of each system. Returns the mean
+    distance between annotators (set of weights, group), and the mean distance and the ratio of each
+    system (set of weights, group, system).
     """
     no_pairs, no_disagreement = reasons
     weight = totals[..., :1]
@@ -184,7 +185,7 @@ def discrepancies_from(
 def _finish(
     n_pools: int, width: int, strata: _Strata | None, sums: list[Floats], *, by_pool: bool
 ) -> Finish:
-    """Return the function from totals to discrepancies and ratios, by pool and stratum."""
+    """Return the function from totals to discrepancies and ratios, which are means over strata."""
     reasons = REASONS if strata is None else strata.reasons(sums)
 
     def finish(totals: Floats, undefined: Undefined) -> dict[str, Floats]:
@@ -205,7 +206,7 @@ def _finish(
 
 
 def _pools_of(annotations: xr.Dataset) -> Iterator[xr.Dataset]:
-    """Yield the annotations of each pool, over all items."""
+    """Yield the annotations of each pool; each Dataset has the coordinates of all items."""
     if "pool_code" not in annotations:
         raise AnnotationError(
             "annotations",
@@ -219,10 +220,10 @@ def _pools_of(annotations: xr.Dataset) -> Iterator[xr.Dataset]:
 
 
 class _Strata(NamedTuple):
-    """Groups of items with separate results."""
+    """The strata of items."""
 
     code: Ints
-    """(item)"""
+    """(item): code of the stratum."""
     names: Names
 
     def spread(self, sums: Floats) -> Matrix:
@@ -234,7 +235,7 @@ class _Strata(NamedTuple):
         return compact(sparse.csr_array((sums.ravel(), column.ravel(), start), shape=shape))
 
     def reasons(self, sums: list[Floats]) -> tuple[str, str]:
-        """Return both reasons, with the names of the strata that they apply to in some pool."""
+        """Return `REASONS`, each with the names of the strata to which it applies in any pool."""
         lacking, agreeing = set[int](), set[int]()
         for each in sums:
             counted, distance = (
@@ -273,7 +274,7 @@ OTHERS_AGREE: Final = (
 ROUNDED: Final = ", up to rounding errors of the annotator's own distances"
 
 _LEVEL: Final = 8
-"""A level of magnitude has distances whose ratio is below 2 to this power."""
+"""Two distances in one level of magnitude differ by a factor below 2 to this power."""
 
 
 def annotator_discrepancy_ratio(
@@ -352,7 +353,10 @@ def annotator_discrepancy_ratio(
 
 
 def _same_items(distances: StatementDistances, n_annotators: int) -> tuple[Matrix, ...]:
-    """Return matrices (item, annotator): 1 if it counts, distances to and between the others."""
+    """Return three matrices (item, annotator), 0 unless annotator and two others labelled the item.
+
+    Else they are 1, the annotator's distance from the others, and the distance between the others.
+    """
     counts = distances.counts[distances.item] >= 3
     columns = (
         counts.astype(np.float64),
@@ -371,10 +375,12 @@ def _by_annotator(distances: StatementDistances, values: Floats, n_annotators: i
 def _other_items(
     distances: StatementDistances, n_annotators: int
 ) -> tuple[tuple[Matrix, ...], int]:
-    """Return sums over all items, and the sums to subtract for each annotator; by level.
+    """Return matrices for sums over the items that an annotator skipped, and the number of levels.
 
-    A level is the items whose distances have similar magnitudes. Levels have separate sums:
-    subtracting small sums from a much larger one would leave only rounding errors.
+    These sums are differences: sums over all items (the last matrix), minus sums over the items
+    that the annotator labelled (the other matrices). They are the number of items, and the
+    distances in each level. A level is all items whose distances have similar magnitudes. Without
+    levels, small distances would be lost in the rounding errors of large ones.
     """
     paired = (distances.counts >= 2).astype(np.float64)
     between = distances.by_item(distances.to_others)

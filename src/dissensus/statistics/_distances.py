@@ -40,7 +40,8 @@ a positive distance. A value just above the limit is accurate to four digits.
 """
 
 LARGEST: Final = 1e280
-"""Distances from 1 / LARGEST to LARGEST can be added and multiplied by counts without overflow."""
+"""Distances from 1 / LARGEST to LARGEST can be added, and multiplied by counts, without overflow or
+underflow."""
 
 TABLE: Final = 3000
 """Maximum number of distinct labels for a table of all distances."""
@@ -134,7 +135,7 @@ class Disagreement:
 
 
 def disagreement(annotations: xr.Dataset, rows: Grouped, distance: Distance) -> Disagreement:
-    """Prepare a distance: "nominal", "squared" or "interval", "absolute", or a callable."""
+    """Return a `Disagreement` by a distance: a name in `NAMED`, "interval", or a callable."""
     if callable(distance):
         codes, labels = labels_of(annotations)
         return from_table(rows, codes, table_of(labels, distance))
@@ -143,7 +144,7 @@ def disagreement(annotations: xr.Dataset, rows: Grouped, distance: Distance) -> 
 
 
 def shares_matrix(shares: LabelShares, n_labels: int) -> Matrix:
-    """Return the amounts of labels as a matrix (item, label)."""
+    """Return `LabelShares.amount` as a matrix (item, label)."""
     shape = (len(shares.start) - 1, n_labels)
     return compact(sparse.csr_array((shares.amount, shares.label, shares.start), shape=shape))
 
@@ -206,7 +207,7 @@ def check_range(values: Floats, power: int, subject: str = "annotations") -> Non
 
 
 def centre_of_pairs(rows: Grouped, values: Floats) -> float:
-    """Return the centre of the numbers on items with pairs, since others may be far from these."""
+    """Return the centre of the numbers on items with two annotators; other numbers may be far."""
     paired = np.repeat(rows.n_annotators >= 2, np.diff(rows.start))
     return centre_of(values[rows.order[paired]] if 0 < paired.sum() < len(paired) else values)
 
@@ -231,7 +232,7 @@ def _absolute(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
 
 
 def from_table(rows: Grouped, codes: Ints, table: Floats) -> Disagreement:
-    """Prepare any distance from the table (label, label) of all pairs."""
+    """Return a `Disagreement` by any distance, from its table (label, label) for all pairs."""
     shares = label_shares(rows, codes, len(table))
     pairs = label_pairs(rows, shares, codes, len(table), np.ones(len(rows.n_annotators)))
     amount = pairs.amount * table.ravel()[pairs.cell]
@@ -269,7 +270,7 @@ def table_of(labels: Names, distance: Callable[[Any, Any], float]) -> Floats:
 
 
 def ratio_disagreement(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
-    r"""Prepare :math:`((a - b) / (a + b))^2`, which is 0 between two zeros."""
+    r"""Return a `Disagreement` by :math:`((a - b) / (a + b))^2`, which is 0 between two zeros."""
     numbers = numbers_of(annotations)
     negative = np.flatnonzero(numbers < 0)
     if len(negative):

@@ -65,8 +65,8 @@ def cohen_kappa(
     Where one label is frequent, chance agreement is high and kappa is low even with few
     disagreements (prevalence). Annotators who use labels with different frequencies get a *higher*
     kappa than annotators with equal frequencies and the same agreement (bias). Report
-    `percent_agreement` and `gwet_ac` beside kappa. With quadratic weights kappa increases with the
-    number of labels: do not compare it between scales.
+    `percent_agreement` and `gwet_ac` too. With quadratic weights kappa increases with the number of
+    labels: do not compare it between scales.
 
     For more than two annotators use `krippendorff_alpha`, `fleiss_kappa`, or `iota`, which equals
     kappa for two annotators.
@@ -91,7 +91,8 @@ def cohen_kappa(
 
 
 ROUNDING: Final = 1e-12
-"""A sum of distances between annotators that is below this share of all distances is set to 0."""
+"""A sum of distances between annotators is set to 0 if it is at most this share of the sum of all
+distances: it may be a rounding error."""
 
 
 def iota(
@@ -132,7 +133,7 @@ def iota(
     because their items differ, and chance agreement is too low. Use `krippendorff_alpha` for items
     distributed over a crowd. A constant difference between annotators lowers iota, but less than it
     lowers `krippendorff_alpha`. Where one label is frequent, iota is low even with few
-    disagreements: report `percent_agreement` beside it.
+    disagreements: report `percent_agreement` too.
 
     Source: Janson & Olsson (2001), "A measure of agreement for interval or nominal multivariate
     observations", *Educational and Psychological Measurement* 61; Conger (1980) for nominal labels.
@@ -211,16 +212,16 @@ class _Cells(NamedTuple):
     """The pairs of annotator and label that occur, sorted by annotator and then by label."""
 
     matrix: Matrix
-    """(item, cell)"""
+    """(item, cell): the share of the label in the annotator's labels of the item."""
     label: Ints
-    """(cell)"""
+    """(cell): code of the label."""
     first: Ints
     """(annotator): the first cell of each annotator with labels."""
     size: Ints
     """(annotator): number of distinct labels used."""
 
     def labels(self, totals: Floats) -> Floats:
-        """Sum the cells of each annotator."""
+        """Return the sum of the cells of each annotator: (..., annotator)."""
         return np.add.reduceat(totals, self.first, axis=-1)
 
 
@@ -264,7 +265,8 @@ def _absolute(cells: _Cells, values: Floats) -> _Margins:
     step = np.where(inside, np.diff(values[cells.label]), 0.0)
 
     def own(totals: Floats) -> Floats:
-        # As in `_distances`: count the pairs on either side of each step between two values.
+        # As `_absolute` in `_distances`: multiply each step between two values by the number of
+        # pairs of labels on opposite sides of it.
         up_to = np.cumsum(totals, axis=-1)
         before = up_to[..., cells.first] - totals[..., cells.first]
         below = (up_to - before[..., owner])[..., :-1]
@@ -279,7 +281,7 @@ def _tabled(cells: _Cells, table: Floats) -> _Margins:
 
     def own(totals: Floats) -> Floats:
         out = np.zeros(totals.shape[:-1])
-        for block in blocks:  # the part of the table that the annotator used
+        for block in blocks:  # the cells of one annotator
             used, amount = cells.label[block], totals[..., block]
             out += ((amount @ table[np.ix_(used, used)]) * amount).sum(axis=-1)
         return out

@@ -22,7 +22,7 @@ from dissensus.statistics._sums import Matrix, Sums, Undefined, compact, times
 
 LEVELS: Final = ("nominal", "ordinal", "interval", "ratio")
 _FEW: Final = 64
-"""With fewer labels than this, all pairs of labels have a column, also pairs that never occur."""
+"""With fewer labels than this, each pair of labels has a column, even if it never occurs."""
 
 
 def krippendorff_alpha(
@@ -72,8 +72,8 @@ def krippendorff_alpha(
     Notes
     -----
     Where one label is frequent, chance agreement is high and alpha is low even with few
-    disagreements: report `percent_agreement` and `gwet_ac` beside alpha. With few items of rare
-    labels alpha is uncertain: `bayesian_bootstrap` gives an interval.
+    disagreements: report `percent_agreement` and `gwet_ac` too. If few items have rare labels,
+    alpha is uncertain: `bayesian_bootstrap` gives an interval.
 
     Source: Krippendorff (2011), "Computing Krippendorff's alpha-reliability"; Krippendorff,
     *Content Analysis*, 4th ed., chapter 12. MASI: Passonneau (2006), "Measuring agreement on
@@ -149,7 +149,7 @@ def _ordinal(annotations: xr.Dataset, rows: Grouped) -> Sums:
         return compact(sparse.csr_array((data, column, pairs.start), shape=shape))
 
     parts = [times(shares_matrix(shares, n_labels), pairable), by_pair(pairs.amount)]
-    if int(rows.n_annotators.sum()) < len(codes):  # an annotator labelled an item repeatedly
+    if int(rows.n_annotators.sum()) < len(codes):  # an annotator labelled an item several times
         own = by_pair(np.maximum(-pairs.amount, 0.0))
         parts.append(times(own, pairable * (rows.n_annotators - 1.0)))
     ends = np.cumsum([part.shape[1] for part in parts])[:-1]
@@ -161,7 +161,7 @@ def _ordinal(annotations: xr.Dataset, rows: Grouped) -> Sums:
         squared_distance = (rank[:, low] - rank[:, high]) ** 2
         middle = np.einsum("mk,mk->m", amount, rank) / np.maximum(n, 1e-300)
         spread = 2.0 * n * np.einsum("mk,mk->m", amount, (rank - middle[:, None]) ** 2)
-        spread[(amount > 0).sum(axis=1) < 2] = 0.0  # otherwise a rounding error of the centre
+        spread[(amount > 0).sum(axis=1) < 2] = 0.0  # otherwise a rounding error of `middle`
         cross = spread - sum((part * squared_distance).sum(axis=1) for part in own)
         return alpha_from(n, (observed * squared_distance).sum(axis=1), cross, undefined)
 

@@ -53,7 +53,7 @@ def lehner(
 ) -> xr.Dataset:
     r"""Accuracy of systems that may be better than the annotators, by Lehner's method.
 
-    Each item has one true label of N. Every annotator is correct with the same probability
+    Each item has one true label, out of N. Every annotator is correct with the same probability
     :math:`P_c` on every item, and wrong labels are equally frequent. The method has four steps:
 
     .. math::
@@ -63,11 +63,12 @@ def lehner(
         \tau_{ik} \propto \pi_k P_c^{n_{ik}} \Bigl(\frac{1 - P_c}{N - 1}\Bigr)^{n_i - n_{ik}},
 
     with :math:`P_a` the share of pairs that agree, among all pairs of labels of the same item,
-    :math:`f_k` the share of label k among all labels, and :math:`n_{ik}` the number of annotators
-    who give item i label k. Base rates :math:`\pi` are clipped to [0, 1] and scaled to a sum of 1.
-    In the last step, items are divided by the probability of their most probable label into bins
-    (0, .1], ..., (.9, 1]. The mean of these probabilities in bin b is :math:`P_g`, and the system
-    gives the most probable label in a share :math:`A_b` of the :math:`I_b` items of the bin:
+    :math:`f_k` the share of label k among all annotations, and :math:`n_{ik}` the number of labels
+    k among the :math:`n_i` annotations of item i. Base rates :math:`\pi` are clipped to [0, 1] and
+    scaled to a sum of 1. In the last step, items are put into bins (0, .1], ..., (.9, 1], by the
+    probability :math:`\tau` of their most probable label. The mean of these probabilities in bin b
+    is :math:`P_g`, and the system gives the most probable label for a share :math:`A_b` of the
+    :math:`I_b` items of the bin:
 
     .. math:: P_b = \frac{(N - 1) A_b - 1 + P_g}{N P_g - 1}, \qquad
         P_s = \frac{\sum_b I_b P_b}{\sum_b I_b},
@@ -150,12 +151,14 @@ class _Patterns(NamedTuple):
     votes: Votes
     """Labels by pattern; every row is a vote."""
     pattern: Ints
-    """(item)"""
+    """(item): the pattern of the item."""
     answers: Answers
     parts: tuple[Matrix, Matrix]
-    """(item, pattern) and (item, answer): 1 for those of the item. Items without labels have 0."""
+    """(item, pattern) and (item, answer): 1 for the item's pattern, and for each answer of a system
+    to the item. All are 0 for items without labels."""
     tallies: sparse.csr_array
-    """(pattern, tally): ordered pairs of labels, pairs that differ, and the count of each label."""
+    """(pattern, tally): numbers of ordered pairs of labels, of pairs that differ, and of each
+    label."""
 
 
 def _patterns_of(annotations: Any, predictions: Any, on_missing: str) -> _Patterns:
@@ -181,7 +184,10 @@ def _patterns_of(annotations: Any, predictions: Any, on_missing: str) -> _Patter
 def _answers(
     pattern: Ints, labelled: Flags, predicted: Ints, n_patterns: int, n_labels: int
 ) -> tuple[Ints, Answers, Ints]:
-    """Return each system's answer to each labelled item, all answers, and the labelled items."""
+    """Return the answer of each prediction, all distinct answers, and the item of each prediction.
+
+    Only predictions for labelled items are returned.
+    """
     item, system = np.nonzero(labelled[:, None] & (predicted >= 0))
     # All labels outside the label space have the same code: no annotator agrees with them.
     label = np.minimum(predicted[item, system], n_labels)
@@ -241,7 +247,7 @@ def _sums(patterns: _Patterns) -> Sums:
 def _of_annotators(
     tallies: Floats, n_labels: int, undefined: Undefined
 ) -> tuple[Floats, Floats, Floats]:
-    """Return agreement, accuracy (set of weights) and base rates (set of weights, label)."""
+    """Return agreement and accuracy (set of weights), and base rates (set of weights, label)."""
     disagreement = undefined.divide(tallies[:, 1], tallies[:, 0], NO_LABELS)
     disagreement = undefined.where(
         np.full(len(disagreement), n_labels < 2), disagreement, ONE_LABEL

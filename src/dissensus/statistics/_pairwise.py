@@ -61,10 +61,11 @@ Measured = tuple[Floats, Floats | None, Callable[[int], Floats]]
 
 @dataclass(frozen=True)
 class StatementDistances:
-    r"""Distances by statement, in the order of `Grouped`.
+    r"""Distances of statements, in the order of `rows`.
 
     The disagreement of the annotators of an item is the mean of `to_others` over the item's
-    statements (`by_item`). The distance of a system is the mean of `to_system`.
+    statements (`by_item`). The distance of a system from an item's annotators is the mean of
+    `to_system`.
     """
 
     rows: Grouped
@@ -75,9 +76,10 @@ class StatementDistances:
     to_others: Floats
     r"""(statement): mean of :math:`\psi` to the item's other statements; NaN if there are none."""
     without: Floats
-    r"""(statement): mean of :math:`\psi` over ordered pairs of the others; NaN without a pair."""
+    r"""(statement): mean of :math:`\psi` over ordered pairs of the item's other statements; NaN
+    without a pair."""
     to_system: Callable[[int], Floats]
-    """Returns the distances (statement) of the system at a place; NaN without predictions."""
+    """Takes the place of a system; returns its distances (statement), NaN without predictions."""
     n_systems: int
     attrs: dict[str, Any]
     """The distance and its settings."""
@@ -138,10 +140,11 @@ def statement_distances(
 
 
 def _without(counts: Ints, item: Ints, to_others: Floats) -> Floats:
-    """Subtract each statement from the sum over all pairs of its item.
+    """Return `StatementDistances.without`: the mean distance between the item's other statements.
 
-    The difference loses digits if some distances are many times as large as others. Of the
-    distances for which this is used, only those of callables can be so different.
+    The sum over these is the sum over all pairs of the item minus the pairs with the statement. The
+    difference loses digits if some distances are many times as large as others. Of the distances
+    for which this function is used, only a callable's can differ so much.
     """
     others = counts[item] - 1.0
     within = (_sums(item, counts, to_others) * (counts - 1.0))[item]
@@ -273,7 +276,7 @@ def _by_set(
     systems: Systems | None,
     name: str,
 ) -> Measured:
-    """Compare sets: answers, or all labels that an annotator gave an item, over all trials."""
+    """Return distances of sets: of answers of kind "set", or else of all labels of a statement."""
     is_set = annotations.attrs["kind"] == "set"
     if systems is not None:
         require_alike(annotations, systems.predictions)
@@ -300,7 +303,11 @@ def _by_set(
 
 
 def require_alike(annotations: xr.Dataset, predictions: xr.Dataset) -> None:
-    """Raise for sets with predicted rankings or numbers, and for labels with a separator."""
+    """Raise if annotations and predictions cannot be compared as sets.
+
+    If annotations are sets, predictions must not be rankings or numbers. If one side has sets,
+    labels of the other side must not contain the separator, or be the word for an empty set.
+    """
     kinds = annotations.attrs["kind"], predictions.attrs["kind"]
     if kinds[0] == "set" and kinds[1] in {"ranking", "continuous"}:
         raise PredictionError(
@@ -331,7 +338,7 @@ def require_alike(annotations: xr.Dataset, predictions: xr.Dataset) -> None:
 def _by_ranking(
     annotations: xr.Dataset, rows: Grouped, systems: Systems | None, depth: int
 ) -> Measured:
-    """Compare partial rankings; each trial of an annotator is a separate ranking."""
+    """Return distances of partial rankings; each trial of an annotator is a separate ranking."""
     units, rankings, labels = rankings_of(annotations, len(rows.n_annotators))
     predicted = None if systems is None else lists_by_systems(systems, labels)
     n_labels = len(labels) if predicted is None else len(predicted.labels)
@@ -349,7 +356,7 @@ def _by_ranking(
 
 
 def rankings_of(annotations: xr.Dataset, n_items: int) -> tuple[Grouped, Lists, Names]:
-    """Return rankings grouped by item and annotator, in that order, and the label space."""
+    """Return the grouping of rankings by item and annotator, rankings in this order, and labels."""
     codes, labels = labels_of(annotations)
     number = ranking_code(annotations)
     first = np.unique(number, return_index=True)[1]
@@ -369,7 +376,7 @@ def _by_callable(
     systems: Systems | None,
     distance: Callable[[Any, Any], float],
 ) -> Measured:
-    """Call a function once for each distinct pair of labels that occurs."""
+    """Return a callable's distances, computed once for each distinct pair that occurs."""
     target: Ints | None
     if annotations.attrs["kind"] == "ranking":
         rows, row_codes, target, labels = _as_blocks(annotations, rows, systems)
@@ -414,7 +421,7 @@ def _numbered(
 
 
 def _with_strays(labels: Names, systems: Systems | None) -> Names:
-    """Return the label of each code of `labels_by_systems`; labels of systems only are last."""
+    """Return the label of each code of `labels_by_systems`; labels of systems only come last."""
     if systems is None:
         return labels
     vocabulary = systems.predictions[LABEL].to_numpy()
@@ -426,7 +433,10 @@ def _with_strays(labels: Names, systems: Systems | None) -> Names:
 def _as_blocks(
     annotations: xr.Dataset, rows: Grouped, systems: Systems | None
 ) -> tuple[Grouped, Ints, Ints | None, list[Any]]:
-    """Return rows, codes of rankings (row; item, system), and rankings as tuples of tied labels."""
+    """Return the grouping of rankings, codes of annotators' and of systems' rankings, and rankings.
+
+    Codes are (row) and (item, system). A ranking is a tuple of blocks, which are tuples of labels.
+    """
     units, lists, labels = rankings_of(annotations, len(rows.n_annotators))
     known: dict[Any, int] = {}
     coded = _coded(lists, plain_labels(labels), known)
@@ -442,7 +452,10 @@ def _as_blocks(
 
 
 def _coded(lists: Lists, names: list[Any], known: dict[Any, int]) -> Ints:
-    """Return the code of each list, the same for equal lists; -1 for empty lists."""
+    """Return the code of each list, the same for equal lists; -1 for empty lists.
+
+    ``known`` has the codes of earlier rankings; codes of new rankings are added.
+    """
     out = np.full(len(lists.start) - 1, -1, dtype=np.int64)
     for place, (low, high) in enumerate(zip(lists.start[:-1], lists.start[1:], strict=True)):
         blocks: dict[int, list[Any]] = {}

@@ -128,7 +128,7 @@ def _plain(value: Any) -> Any:
 
 
 def _is_name(value: Any) -> bool:
-    if isinstance(value, str):  # lone surrogates, which data cannot contain
+    if isinstance(value, str):  # data cannot contain text with lone surrogates
         return not any("\ud800" <= letter <= "\udfff" for letter in value)
     return isinstance(value, Real | Decimal)
 
@@ -190,12 +190,12 @@ def rows_of(annotations: xr.Dataset) -> Grouped:
         annotations.sizes[ITEM],
     )
     if int(rows.n_annotators.sum()) < len(rows.order):
-        check_annotations(annotations, {})  # raises for repeated rows; slower, since it sorts rows
+        check_annotations(annotations, {})  # raises unless there are trials; slow, as it sorts rows
     return rows
 
 
 def of_two(annotations: xr.Dataset, annotators: Any = None) -> tuple[xr.Dataset, list[str]]:
-    """Return the annotations and the names of two annotators; None means the only two."""
+    """Return the annotations and names of ``annotators``; if None, there must be only two."""
     known = annotations[ANNOTATOR].to_numpy()
     if annotators is None:
         two = _only_two(annotations)
@@ -210,7 +210,7 @@ def of_two(annotations: xr.Dataset, annotators: Any = None) -> tuple[xr.Dataset,
 
 
 def _only_two(annotations: xr.Dataset) -> Ints:
-    """Return the codes of the only two annotators."""
+    """Return the codes of the only two annotators, or raise if there are fewer or more."""
     codes = np.unique(annotations["annotator_code"].to_numpy())
     names = list(annotations[ANNOTATOR].to_numpy()[codes])
     if len(codes) < 2:
@@ -286,7 +286,10 @@ class SystemLists(NamedTuple):
 
 
 def lists_by_systems(systems: Systems, labels: Names) -> SystemLists:
-    """Return the labels that each system lists for each item, or raise if none is known."""
+    """Return the labels that each system lists for each item.
+
+    Raise if the predictions are numbers, or have no label in common with the annotations.
+    """
     predictions = systems.predictions
     if "label_code" not in predictions:
         raise PredictionError(

@@ -31,10 +31,10 @@ def shares(weights: Floats, positive: Flags | Floats) -> tuple[Floats, Floats]:
 
     .. math:: u_i = \frac{w_i}{W} \left(1 + (t - \bar p) \frac{p_i - \bar p}{V}\right)
 
-    with t = 1 for positive and 0 for negative cases, the sum W of weights, and the weighted mean
-    and variance V of p. A mean with these weights is the prediction at p = t of a regression on p.
-    It is unbiased if, given the kind of a case, the averaged value does not depend on p. Some of
-    these weights are negative.
+    with t = 1 for positive and 0 for negative cases, the sum W of the weights w, and the weighted
+    mean :math:`\bar p` and variance V of p. A mean with the weights u is the prediction at p = t of
+    a regression on p. It is unbiased if, given the kind of a case, the averaged value does not
+    depend on p. Some weights u are negative.
 
     >>> u, v = shares(np.array([[1.0, 1.0, 2.0]]), np.array([[True, False, False]]))
     >>> u, v.round(2)
@@ -55,7 +55,7 @@ def shares(weights: Floats, positive: Flags | Floats) -> tuple[Floats, Floats]:
 
 
 def rates(scores: Floats, positive: Floats, negative: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the distinct scores from the highest to the lowest, and the rates at each.
+    """Return the distinct scores from the highest to the lowest, and the rates at each score.
 
     Parameters
     ----------
@@ -120,8 +120,8 @@ def curve(sensitivity: Floats, false_positive_rate: Floats, steps: int) -> Float
     array([[0.5 , 0.75, 1.  ]])
     """
     draws, points = false_positive_rate.shape
-    # Counting the points up to each rate is much faster than a search. The tolerance is for
-    # rounding errors in the sums.
+    # Counting the points up to each rate is much faster than a binary search. The tolerance 1e-9
+    # allows for rounding errors in the rates.
     bin_of = np.ceil(false_positive_rate * steps - 1e-9).astype(np.int64)
     bin_of += (steps + 1) * np.arange(draws)[:, None]
     counts = np.bincount(bin_of.ravel(), minlength=draws * (steps + 1)).reshape(draws, -1)
@@ -149,7 +149,10 @@ _MANY: Final = 0.05
 def weights_of(
     true: Truth, study: Study, n: int, drawn: bool, rng: np.random.Generator
 ) -> Iterator[tuple[Flags | Floats, Floats]]:
-    """Yield blocks of draws: which cases are positive, and the weights of cases (draw, case)."""
+    """Yield blocks of draws: which cases are positive, and the weights of cases (draw, case).
+
+    If not ``drawn``, all weights are 1.
+    """
     n_cases = len(study.cases)
     shape = _shapes(true, study)
     size = max(1, _BLOCK // n_cases)
@@ -203,9 +206,9 @@ class Measured(NamedTuple):
         true: Truth,
         observed: dict[str, Floats],
     ) -> dict[str, Floats]:
-        """Return values (draw, reading, ...) by name, and the mean curves (draw, modality, ...).
+        """Return values (draw, reading, ...) by name, and mean curves by modality (draw, modality).
 
-        ``seen`` is the result of `observed`.
+        ``observed`` is the result of the method `observed`.
         """
         power = [_powers(reading, study, true) for reading in self.readings]
         modality = np.array([reading.modality for reading in self.readings])
@@ -216,7 +219,8 @@ class Measured(NamedTuple):
             parts.append(part | {"curve": np.stack(curves, axis=1)})
         out = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         if self.max_rate < 1:
-            # Few cases bias the observed area, and weights add the same bias: subtract it twice.
+            # With few cases the observed area is biased, and weights add this bias a second time.
+            # The mean of draws minus the observed area estimates the bias: subtract it twice.
             out["partial_auc"] -= 2 * (out["partial_auc"].mean(axis=0) - observed["partial_auc"])
         return out
 
@@ -247,7 +251,7 @@ class Measured(NamedTuple):
             distinct, sensitivity, false_positive_rate = rates(reading.score[order], *pair)
             out["auc"][:, k] = area(sensitivity, false_positive_rate)
             x, y = false_positive_rate, sensitivity
-            if positive.dtype != bool:  # rates from a regression may descend
+            if positive.dtype != bool:  # cumulative rates from a regression may decrease
                 x, y = (np.maximum.accumulate(np.clip(z, 0.0, 1.0), axis=1) for z in (x, y))
             out["curve"][:, k] = curve(y, x, len(PLACES) - 1)
             if self.max_rate < 1:
@@ -260,11 +264,11 @@ class Measured(NamedTuple):
 
 
 def _powers(reading: Reading, study: Study, true: Truth) -> Floats | None:
-    """Return the powers of the weights of a reading's cases, None if all cases were read.
+    """Return the power for the weight of each case of a reading; None if all cases were read.
 
     The gamma weights have the right variance for all n cases of the study. For a reading of m < n
-    cases, the variance of a weight must be that of shape (m - 2) / m, which is larger. A power of
-    the weight has this variance, is positive, and depends on the same random number.
+    cases, a weight needs the variance of a gamma variable of shape (m - 2) / m, which is larger. A
+    power of the weight has this variance, is positive, and depends on the same random number.
     """
     if len(reading.case) == len(study.cases):
         return None
@@ -335,7 +339,7 @@ def replace_extremes(
                 excess = 0.5 * (a + b - a * b)
             elif low:
                 excess = 0.5 * a * max_rate
-            else:  # false positive rates up to b belong to the tied negative case
+            else:  # rates up to b belong to the added negative case, which is tied with all others
                 lost = np.where(
                     b < max_rate, b / (2 * max_rate), 1 - max_rate / np.maximum(2 * b, max_rate)
                 )

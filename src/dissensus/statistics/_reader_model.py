@@ -33,7 +33,8 @@ SWEEPS: Final = 2
 GRADES: Final = 10
 """Maximum number of grades into which the scores of a reading are divided."""
 MOST: Final = 20_000.0
-"""Maximum number of microseconds per sweep; sampling then takes two minutes on two processors."""
+"""Maximum duration of a sweep in microseconds; sampling then takes two minutes on two
+processors."""
 
 
 class Posterior(NamedTuple):
@@ -107,9 +108,9 @@ def sample(
     readings: Sequence[Reading], systems: Mapping[Any, Reading], study: Study, true: Truth,
     draws: int, rng: np.random.Generator, *, show: bool,
 ) -> Posterior:  # fmt: skip
-    """Draw from the posterior; ``draws`` is a multiple of the number of chains.
+    """Draw from the posterior; readings of systems are last.
 
-    Readings of systems are last.
+    ``draws`` is the number of draws of all chains together, a multiple of `CHAINS`.
     """
     all_readings = [*readings, *systems.values()]
     scores, layout = _laid_out(all_readings, len(systems), study, true)
@@ -122,7 +123,7 @@ def sample(
     separation, area, between, variance = trace
     separation = separation / np.sqrt(variance.sum(axis=-1, keepdims=True))
     area = area[..., : len(study.modalities)]
-    with held_back():  # its warnings give advice for fits; `concerns` gives advice for studies
+    with held_back():  # warnings with advice for fits; `concerns` warns with advice for studies
         diagnostics = convergence.diagnosed_parameters({
             "area": xr.DataArray(ndtr(separation), dims=(*SAMPLE, "reading")),
             "average area": xr.DataArray(ndtr(area), dims=(*SAMPLE, "modality")),
@@ -138,7 +139,7 @@ def sample(
 def _laid_out(
     readings: Sequence[Reading], n_systems: int, study: Study, true: Truth
 ) -> tuple[Scores, Readings]:
-    """Return scores as grades, sorted by reading and grade, and the modality and reader of each."""
+    """Return grades, sorted by reading and grade, and the modality and reader of each reading."""
     positive = true.positive[0].astype(np.int64)
     columns, n_grades = [], []
     for j, reading in enumerate(readings):
@@ -181,7 +182,9 @@ def _laid_out(
 
 
 def graded(score: Floats) -> Ints:
-    """Return grades from 0: the values if these are few, and else about equally frequent grades.
+    """Return the grade of each score, from 0. Grades are the distinct scores if these are few.
+
+    If there are more than `GRADES` distinct scores, they are divided into grades of similar size.
 
     >>> graded(np.array([3.0, 1.0, 3.0]))
     array([1, 0, 1])
@@ -191,7 +194,7 @@ def graded(score: Floats) -> Ints:
         return np.asarray(place)
     grade_of, grade, held, left = np.empty(len(values), dtype=np.int64), 0, 0, len(score)
     for k, many in enumerate(count.tolist()):
-        # Start a grade if more than half of this value's scores would exceed the even share.
+        # Start a grade if more than half of the scores with this value would exceed an equal share.
         if held and grade < GRADES - 1 and held + many / 2 > left / (GRADES - grade):
             grade, held, left = grade + 1, 0, left - held
         grade_of[k] = grade
@@ -290,7 +293,7 @@ class _Chain:
 
 
 def _seen(scores: Scores, layout: Readings, n_cases: int, n_areas: int, n_effects: int) -> Flags:
-    """Return whether a score of the case depends on the effect (case, effect)."""
+    """Return whether any score of a case depends on an effect: (case, effect)."""
     seen = np.zeros((n_cases, n_effects), dtype=bool)
     seen[scores.case, 0] = True
     seen[scores.case, 1 + layout.modality[scores.reading]] = True
@@ -299,7 +302,10 @@ def _seen(scores: Scores, layout: Readings, n_cases: int, n_areas: int, n_effect
 
 
 def _first_cuts(scores: Scores) -> Floats:
-    """Return normal quantiles of the shares of scores up to each grade (reading, grade)."""
+    """Return starting values of cuts: (reading, grade).
+
+    They are quantiles of N(1, 1.6^2) for the shares of scores up to each grade.
+    """
     out = np.zeros((len(scores.n_grades), scores.start.shape[1] - 1))
     for j, last in enumerate(scores.n_grades - 1):
         first, stop = scores.start[j, [0, last + 1]]
@@ -320,7 +326,7 @@ def areas(posterior: Posterior, max_rate: float) -> dict[str, Floats]:
 
 
 def averages(posterior: Posterior, name: str, max_rate: float) -> tuple[Floats, Floats]:
-    """Return average areas of all possible readers, and standard deviations of areas.
+    """Return areas averaged over all possible readers, and standard deviations of areas.
 
     Averages are (draw, modality). Standard deviations, between readers and between modalities, are
     (draw, 2), or (draw, 1) if no reader uses several modalities.
@@ -335,11 +341,12 @@ def averages(posterior: Posterior, name: str, max_rate: float) -> tuple[Floats, 
 
 
 def _partial(posterior: Posterior, probit: Floats, wider: Any, max_rate: float) -> Floats:
-    r"""Return mean sensitivities up to a false positive rate.
+    r"""Return mean sensitivities over false positive rates from 0 to ``max_rate``.
 
-    This is the probability that a positive case has a higher score than a negative case, given that
-    the negative case is among the highest of its kind. ``wider`` is the standard deviation of the
-    difference between their scores, divided by T.
+    A mean is the probability that a positive case has a higher score than a negative case, given
+    that the negative case is among the share ``max_rate`` of negative cases with the highest
+    scores. ``wider`` is the standard deviation of the difference between the two scores, divided by
+    T of `reader_study`.
     """
     negative = np.sqrt(posterior.variance[:, :1] / posterior.variance.sum(axis=1, keepdims=True))
     shared = np.broadcast_to(-negative / wider, probit.shape)
@@ -347,7 +354,7 @@ def _partial(posterior: Posterior, probit: Floats, wider: Any, max_rate: float) 
 
 
 def curves(posterior: Posterior, modality: Ints, n_modalities: int) -> Floats:
-    """Return mean sensitivities of these readers at `PLACES` (draw, modality, place).
+    """Return mean sensitivities of these readers at the rates `PLACES`: (draw, modality, place).
 
     ``modality`` (reading) is the modality of each reading, without systems.
     """

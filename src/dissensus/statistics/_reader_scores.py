@@ -30,13 +30,14 @@ from dissensus.statistics._truth import TrueLabels, fit_name, posterior_of
 FEWEST: Final = 3
 """The smallest number of positive, and of negative, cases for which weights can be drawn."""
 _ALIKE: Final = 1e-9
-"""If the variance of probabilities is smaller, kinds of cases cannot be distinguished."""
+"""If the variance of the probabilities of being positive is smaller, positive and negative cases
+cannot be distinguished."""
 ONE: Final = "all"
 """The name of the modality in a study with only one."""
 
 
 class Study(NamedTuple):
-    """Scores, in rows."""
+    """A study with one row for each score."""
 
     case: Ints
     reader: Ints
@@ -50,9 +51,9 @@ class Study(NamedTuple):
     grades: Names | None
     """The names of grades in words, in their order; a score is the place of a grade."""
     columns: Mapping[str, pd.Series[Any]]
-    """The columns of the table by name, for a true label in one of them."""
+    """The columns of the table by name, of which one may have the true labels."""
     rows: pd.Index[Any]
-    """The names of the table's rows."""
+    """The index of the table."""
 
 
 class Reading(NamedTuple):
@@ -88,7 +89,7 @@ def of_annotations(annotations: xr.Dataset) -> Study:
 
 
 def of_table(frame: Any, names: Mapping[str, str | None], cluster: str | None) -> Study:
-    """Return a table with one row for each score as a study."""
+    """Return the study in a table with one row for each score."""
     table = opened(frame)
     names_by_role = dict(names) | {"cluster": cluster}
     if names["modality"] == "modality" and "modality" not in table:
@@ -132,7 +133,7 @@ def _one_each(
 ) -> Ints:
     """Return the code of each case's value, or raise if a case has several values."""
     out = np.zeros(len(case.values), dtype=np.int64)
-    out[case.codes[::-1]] = value.codes[::-1]  # the first row of each case is used
+    out[case.codes[::-1]] = value.codes[::-1]  # reversed, so that a case gets its first row's value
     differs = np.flatnonzero(out[case.codes] != value.codes)
     if len(differs):
         row = int(differs[0])
@@ -181,9 +182,9 @@ class Truth(NamedTuple):
     """Which cases are positive."""
 
     positive: Flags | Floats
-    """(1, case): whether it is positive; or (draw, case): the probability in draws of a fit."""
+    """(1, case): whether the case is positive; or (draw, case): the probability, if from a fit."""
     fit: TrueLabels
-    """Contains the source of the truth, and makes the Dataset of draws."""
+    """The source of the truth, with the method that makes the Dataset of draws."""
     label: Any
     """The positive label."""
 
@@ -239,7 +240,7 @@ def _is_by_row(study: Study, truth: Any) -> bool:
 
 
 def _by_case(study: Study, truth: Any, case: str) -> tuple[Ints, Names]:
-    """Return the code of each case's true label, and the labels, from labels by case."""
+    """Return the code of each case's true label, and the labels; ``truth`` has labels by case."""
     names, values = named(_table_of_truth(truth, case))
     known = ~pd.isna(values)
     names, values = names[known], values[known]
@@ -283,7 +284,7 @@ def _by_case(study: Study, truth: Any, case: str) -> tuple[Ints, Names]:
 
 
 def _table_of_truth(truth: Any, case: str) -> Any:
-    """Return a table of cases and labels as columns item and label; other input is unchanged."""
+    """Return a table of cases and labels with columns item and label; other input is unchanged."""
     listed = isinstance(truth, Mapping) and isinstance(truth.get(case), list | tuple | np.ndarray)
     if not (hasattr(truth, "columns") or listed):
         return truth
@@ -348,7 +349,7 @@ def _positive(positive: Any, labels: Names) -> int:
 
 
 def numbers_of_kinds(truth: Truth, case: Ints) -> tuple[float, float]:
-    """Return the (with a fit, expected) numbers of positive and negative cases in ``case``."""
+    """Return the numbers of positive and negative cases in ``case``; expected numbers for a fit."""
     positive = float(truth.positive[:, case].sum(axis=1).mean())
     return positive, len(case) - positive
 
@@ -399,7 +400,7 @@ def units_of_kinds(study: Study, truth: Truth, case: Ints) -> tuple[float, float
 
 
 def readings_in(study: Study, truth: Truth) -> list[Reading]:
-    """Return the readings with enough cases of both kinds, and warn of other readings."""
+    """Return the readings with enough cases of both kinds, and warn of those left out."""
     key = study.modality * len(study.readers) + study.reader
     order = np.argsort(key, kind="stable")
     cuts = np.flatnonzero(np.diff(key[order])) + 1

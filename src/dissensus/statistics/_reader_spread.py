@@ -3,8 +3,8 @@ r"""The spread between readers, from noisy estimates for each reader.
 The estimate for reader r with modality m is :math:`\mu_m + \rho_r + \delta_{mr}` plus noise. The
 noise of different readers is correlated, since all readers see the same cases; its covariance is
 known. The standard deviations of :math:`\rho` and :math:`\delta` have half-normal priors. With a
-flat prior of :math:`\mu` their likelihood has a closed form. So their posterior is computed on a
-grid, and its draws are independent.
+flat prior of :math:`\mu`, the likelihood of both standard deviations has a closed form. So their
+posterior is computed on a grid, and draws from it are independent.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _CLOSE: Final = 1e-9
 
 
 class Cells(NamedTuple):
-    """The readers and modalities of estimates."""
+    """Pairs of reader and modality that have an estimate."""
 
     modality: Ints
-    """(cell,): the place of its modality."""
+    """(cell,): code of the modality."""
     reader: Ints
-    """(cell,): the place of its reader."""
+    """(cell,): code of the reader."""
 
     @property
     def n_modalities(self) -> int:
@@ -88,8 +88,8 @@ def spreads(
     Returns
     -------
     array (draw, 2)
-        With one modality the data cannot distinguish the two: the second is 0, and the first
-        includes both, with a prior that is wider by a factor of sqrt(2).
+        With one modality the data cannot distinguish the two standard deviations: the second is 0,
+        and the first includes both, with a prior that is wider by a factor of sqrt(2).
     """
     nodes = half_normal(scale)
     single = cells.n_modalities == 1
@@ -105,11 +105,11 @@ def spreads(
 
 
 def _pooled(noise: Floats, size: Floats, modality: Ints) -> Floats:
-    """Return noise with its correlations, and variances in proportion to 1 / size by modality.
+    """Return the covariance of noise with the variances of each modality proportional to 1 / size.
 
-    Areas near 1 have little noise. With a separate variance for each reader, an area far below the
-    others would be explained by its noise, and not by the spread between readers. Obuchowski &
-    Rockette (1995) also average over readers.
+    Correlations do not change. Areas near 1 have little noise. With a separate variance for each
+    reader, an area far below the others would be explained by its noise, and not by the spread
+    between readers. Obuchowski & Rockette (1995) also average variances over readers.
     """
     own = np.sqrt(np.diag(noise))
     product = np.outer(own, own)
@@ -135,7 +135,9 @@ def _log_likelihood(cells: Cells, estimate: Floats, noise: Floats, sd: Floats) -
 
 
 def of_new_readers(average: Floats, cells: Cells, sd: Floats, chance: Chance) -> Floats:
-    r"""Return averages over all possible readers, from averages over these (draw, modality).
+    r"""Return averages over all possible readers, from averages over these readers.
+
+    Both are (draw, modality).
 
     The mean deviation of these readers from all readers is drawn, and subtracted on the probit
     scale, so that averages stay between 0 and 1:

@@ -64,7 +64,7 @@ AREAS: Final = ("empirical", "latent")
 _LEAST: Final = 1000
 """Minimum number of draws from which the covariance between readers is computed."""
 _READERS: Final = "readers"
-"""The name of the readers' thresholds."""
+"""The name of the readers in a mapping of thresholds."""
 
 Values = dict[str, tuple[tuple[str, ...], Floats]]
 
@@ -417,9 +417,9 @@ def _of_readers(threshold: Any) -> Any:
 
 
 def _of_systems(threshold: Any, systems: Mapping[str, Reading], place: Ints) -> Floats | None:
-    """Return the thresholds of each system (system, threshold), None if they have none.
+    """Return the thresholds of each system (system, threshold), None if systems have none.
 
-    ``place`` has the places of the ascending thresholds of readers in the argument.
+    ``place`` (threshold): where each of the readers' ascending thresholds is in the argument.
     """
     if not isinstance(threshold, Mapping):
         return None
@@ -489,18 +489,21 @@ def _refuse_columns(names: Mapping[str, str | None], cluster: str | None, predic
 
 
 def _spoken(score: float, study: Study) -> str:
-    """Return a score, or the grade that it stands for."""
+    """Return a score as text, or the name of the grade that it stands for."""
     return f"{score:g}" if study.grades is None else repr(str(study.grades[int(score)]))
 
 
 def _grades(thresholds: Floats, study: Study) -> Names:
-    """Return the words of grades by their places."""
+    """Return the names of the grades at places in the order of grades."""
     assert study.grades is not None
     return np.asarray(study.grades[thresholds.astype(np.int64)])
 
 
 def _thresholds(threshold: Any, study: Study) -> tuple[Floats, Ints]:
-    """Return distinct thresholds, ascending (grades by their places), and their original places."""
+    """Return the distinct thresholds, ascending, and where each is in the argument.
+
+    Thresholds that are grades are returned as the places of the grades.
+    """
     if threshold is None:
         return np.empty(0), np.empty(0, dtype=np.int64)
     entries = list(threshold) if arguments.is_listed(threshold) else [threshold]
@@ -525,7 +528,7 @@ def _thresholds(threshold: Any, study: Study) -> tuple[Floats, Ints]:
 
 
 def _sizes(readings: Sequence[Reading], true: Truth) -> dict[str, Floats]:
-    """Return by measure the numbers of cases to which variances are inversely proportional."""
+    """Return by measure the size of each reading: the variance is proportional to 1 / size."""
     positive, negative = np.array([numbers_of_kinds(true, reading.case) for reading in readings]).T
     both = positive * negative / (positive + negative)
     return {
@@ -551,8 +554,8 @@ def _averages(
     """Return averages over readers (draw, modality, ...), and standard deviations (draw, 2).
 
     Standard deviations are between readers, and between a reader's modalities. Without ``chance``
-    averages are for these readers, and there are no standard deviations. The covariance is
-    computed from all draws, of which the first ``n`` are returned.
+    averages are for these readers, and there are no standard deviations. The covariance of noise
+    is computed from all draws in ``by_reading``; the first ``n`` draws are returned.
     """
     if by_reading.ndim > 2:  # each threshold separately
         each = [
@@ -569,7 +572,7 @@ def _averages(
 
 
 def _on_grid(values: Floats, cells: Cells, study: Study) -> Floats:
-    """Return values (draw, reading, ...) as (draw, modality, reader, ...), NaN for no reading."""
+    """Return values (draw, reading, ...) as (draw, modality, reader, ...); NaN if not read."""
     shape = (len(values), len(study.modalities), len(study.readers), *values.shape[2:])
     out = np.full(shape, np.nan)
     out[:, cells.modality, cells.reader] = values

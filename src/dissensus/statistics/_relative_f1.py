@@ -128,10 +128,10 @@ def relative_f1(
 
 
 def _f1(right: Floats, given: Floats, voted: Floats, average: str) -> Floats:
-    """Return F1 of systems, then of held-out annotators; NaN where undefined."""
+    """Return F1 (set of weights, respondent), systems first; NaN where it is undefined."""
     if average == "micro":
-        # Each item has one given and one voted label, so both sums are equal. `given` lacks labels
-        # of systems outside the label space.
+        # Each item has one given and one voted label, so both sums should be equal. But `given`
+        # lacks systems' labels that are outside the label space.
         right, voted = (x.sum(axis=2, keepdims=True) for x in (right, voted))
         given = voted
     either = given + voted
@@ -144,15 +144,16 @@ class _Counts(NamedTuple):
     """Sums by item from which all F1 are computed."""
 
     parts: tuple[Matrix, ...]
-    """Four matrices. (item, respondent and label): labels that a respondent and the vote gave, and
-    labels that a respondent gave. (item, label): labels of the vote, for all systems. (item,
-    annotator and label): labels of the vote, on the items of each held-out annotator."""
+    """Four matrices with counts of labels: labels that both a respondent and the vote gave, and
+    labels that a respondent gave, both (item, respondent and label); labels of the vote on all
+    items, for systems (item, label); and labels of the vote on the items of each held-out annotator
+    (item, annotator and label)."""
     n_labels: int
     systems: Names
     held_out: list[str]
 
     def split(self, totals: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return right, given, and voted labels (set of weights, respondent, label)."""
+        """Return counts of right, given and voted labels: (set of weights, respondent, label)."""
         n, systems = self.n_labels, len(self.systems)
         ends = np.cumsum([part.shape[1] for part in self.parts])[:-1]
         right, given, vote, votes = (
@@ -162,7 +163,7 @@ class _Counts(NamedTuple):
         return right, given, np.concatenate([vote, votes], axis=1)
 
     def scored(self, average: str) -> Ints:
-        """Return the held-out annotators who have an F1, and warn of the others."""
+        """Return the places of held-out annotators who have an F1, and warn of those without."""
         totals = np.concatenate([np.atleast_1d(part.sum(axis=0)) for part in self.parts])[None]
         _, given, voted = self.split(totals)
         has_label = (given + voted)[0, len(self.systems) :].sum(axis=1) > 0
@@ -243,7 +244,7 @@ def _vote(
 
 
 def _held_out(annotations: xr.Dataset, held_out: Any, random_seed: Any) -> Ints:
-    """Return the codes of the held-out annotators, given by name or drawn."""
+    """Return the codes of the held-out annotators, who are named or drawn at random."""
     names = annotations[ANNOTATOR].to_numpy()
     if len(names) < 2:
         raise ArgumentError(

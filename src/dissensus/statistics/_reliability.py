@@ -70,7 +70,7 @@ class SureLabels(NamedTuple):
 
     @property
     def n_labels(self) -> int:
-        """The number of different codes."""
+        """The number of possible values of `code`."""
         return 1 if self.lists is not None else len(self.labels)
 
     @property
@@ -142,7 +142,7 @@ class Closeness(NamedTuple):
     """Returns the distances of pairs of rows; None: only equal labels agree."""
 
     def of(self, left: Ints, right: Ints, code: Ints) -> Floats:
-        """Return 1 - distance / largest, at least 0: (pair)."""
+        """Return the agreement of pairs of rows, 1 - distance / largest, at least 0: (pair)."""
         if self.delta is None:
             return (code[left] == code[right]).astype(np.float64)
         distance = self.delta(left, right)
@@ -187,7 +187,7 @@ def _measure(
     name: str,
     max_distance: float | None,
 ) -> tuple[Delta, float]:
-    """Return a distance of rows, and its largest value."""
+    """Return a function of the distances of pairs of rows, and the largest distance."""
     lists, code, space = labels.lists, labels.code, labels.labels
     if lists is not None:
         options = (len(space), default_depth(annotations))
@@ -202,7 +202,7 @@ def _measure(
     power = 2 if name == "squared" else 1
     check_range(values, power)
     numbers = values[labels.rows.order]
-    # The largest difference of two labels of the label space; if continuous, of two annotations.
+    # The largest difference in the label space; for continuous numbers, between annotations.
     scale = values if "value" in annotations else annotations[LABEL].to_numpy().astype(np.float64)
     largest = float(scale.max() - scale.min()) ** power
     return lambda a, b: abs(numbers[a] - numbers[b]) ** power, largest
@@ -223,7 +223,7 @@ class Chance(NamedTuple):
     name: str
     """"uniform", "empirical", "mapping", or "number"."""
     share: Floats
-    """(label): the probability that a guess is the label; "empirical" shares are unweighted."""
+    """(label): the probability that a guess is the label; if "empirical", without item weights."""
     varies: bool
     """Whether the distribution depends on weights over items."""
 
@@ -245,7 +245,7 @@ def _chance(annotations: xr.Dataset, labels: SureLabels, chance: Any) -> Chance:
 
 
 def _check_countable(annotations: xr.Dataset, chance: str, *, needed: bool) -> None:
-    """Raise if probabilities of labels are needed, but labels cannot be counted."""
+    """Raise if the probability of each label is ``needed``, but labels cannot be counted."""
     kind = annotations.attrs["kind"]
     if needed and kind not in ("nominal", "ordinal"):
         raise ArgumentError(
@@ -257,7 +257,7 @@ def _check_countable(annotations: xr.Dataset, chance: str, *, needed: bool) -> N
 
 
 def _mapped(labels: SureLabels, chance: Any) -> Floats:
-    """Return shares in the order of the labels."""
+    """Return the shares in ``chance`` in the order of the labels."""
     names, values = (
         (list(each) for each in zip(*chance.items(), strict=True)) if len(chance) else ([], [])
     )
@@ -288,7 +288,7 @@ def _mapped(labels: SureLabels, chance: Any) -> Floats:
 
 
 def _places(labels: Names, names: list[Any]) -> Any:
-    """Return the place of each label among the names."""
+    """Return the place of each label among the names; -1 for labels without a name."""
     text = any(isinstance(name, str) for name in names)
     keys = np.array([str(name) for name in names] if text else names)
     if keys.ndim != 1 or pd.Index(keys).has_duplicates or keys.dtype.kind not in "biufUO":
@@ -306,7 +306,8 @@ class Genuine:
     close: Closeness
     chance: Chance
     factor: Floats
-    """(item): 1 over the number of pairs, times ``slim_majority`` if the majority is slim."""
+    """(item): 1 over the number of pairs of annotators; times ``slim_majority`` if the item has a
+    slim majority."""
     attrs: dict[str, Any]
 
     @property
@@ -333,10 +334,10 @@ class Genuine:
     def pairs(
         self, among: Flags | None = None, *, not_guessed: bool, hint: str = ONE_FOR_ALL
     ) -> Pairs:
-        """List the pairs that agree.
+        """List the pairs of the rows ``among`` that agree.
 
         With ``not_guessed``, amounts are multiplied by the probability that neither label is a
-        guess.
+        guess. ``hint`` is the advice if there are too many pairs.
         """
         rows, code, item = self.labels.rows, self.labels.code, self.labels.item
         amount = (

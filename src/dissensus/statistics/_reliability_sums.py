@@ -1,10 +1,10 @@
 """Concordance and weighted reliability as functions of sums over items.
 
-If chance is fixed, the agreement of each pair of annotators (or of all pairs) is a sum over items.
-There are two exceptions. If chance is the frequency of labels, it depends on the weights, and so
-does the agreement of each pair of labels. If accuracies are by item, they differ between the items
-of a pair of annotators. In both cases the sums are the weights themselves, and the agreement of all
-pairs is computed for each set of weights.
+The agreement of a pair of annotators, and of all pairs, is a weighted sum over items. There are two
+exceptions. If chance is the frequency of labels in the data, it depends on the weights, and so does
+the agreement of each pair of labels. If accuracies are by item, they differ between the items of a
+pair of annotators. In both cases the weights of items are used as the sums, and the agreement of
+all pairs is computed for each set of weights.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ NO_COMMON_ITEM: Final = "no item has labels of both annotators"
 FEWER: Final = "Pass the annotations of fewer annotators or items"
 
 CELLS: Final = 50_000_000
-"""Maximum size of a result by pair: 0.4 gigabytes, and as much again while computing it."""
+"""Maximum number of values by pair. They need .4 GB, and .8 GB while they are computed."""
 
 Total = Callable[[Floats, Ints, Ints], Floats]
-"""Takes totals (set of weights, sum), and for each of n results its set of weights and its draw of
-accuracies. Returns sums (n), or sums for each pair of annotators (n, pair)."""
+"""Takes totals (set of weights, sum), and for each of n results the index of its set of weights and
+of its draw of accuracies. Returns sums (n), or sums for each pair of annotators (n, pair)."""
 Kernel = Callable[..., Floats]
 """A function like `right_under_weights`."""
 
@@ -64,31 +64,37 @@ class Reliability:
     genuine: Genuine
     attrs: dict[str, Any]
     accuracy: Accuracies
-    """Accuracies of annotators."""
+    """The probability that an annotator is right."""
     among: Flags | None = None
-    """(row): whether pairs with the row count; None: all."""
+    """(row): whether pairs with the row count. If None, all pairs count."""
     errors: float = 1.0
-    """Number of equally frequent errors; NaN if there are none."""
+    """Number of equally frequent wrong labels; NaN if no label can be wrong."""
 
     @property
     def reason(self) -> str:
-        """The reason if a value with pairs is undefined."""
+        """The reason why a value is undefined although there are pairs."""
         return NO_ERRORS if np.isnan(self.errors) else CONTRADICTION
 
     def common(self) -> Floats | None:
-        """Return the probability (draw) that two annotators are right, if accuracies are equal."""
+        """Return the probability (draw) that two annotators who agree are right.
+
+        None, unless all annotators have the same accuracy.
+        """
         if not self.accuracy.common:
             return None
         each = self.accuracy.values[:, 0]
         return both_right(each, each, self.errors)
 
     def pairs(self, hint: str = ONE_FOR_ALL) -> Pairs:
-        """List the pairs of rows that agree; corrected for chance, unless chance has weights."""
+        """List the pairs of rows that agree.
+
+        Amounts are corrected for chance, unless chance depends on the weights.
+        """
         return self.genuine.pairs(self.among, not_guessed=not self.genuine.chance.varies, hint=hint)
 
 
 def by_item(reliability: Reliability, items: Names) -> xr.DataArray:
-    """Return the value of each item; NaN with a warning for fewer than two annotators."""
+    """Return the value of each item: NaN, with a warning, if it has fewer than two annotators."""
     common = reliability.common()
     if common is not None:
         values = common[:, None] * reliability.genuine.concordance(reliability.among)
@@ -116,11 +122,11 @@ class Prepared:
     """Sums over items, their divisors, and the layout of the quotients."""
 
     below: Matrix
-    """(item, 1) or (item, pair): 1 where there is a pair that could agree."""
+    """(item, 1): 1 if the item has two annotators. Or (item, pair): 1 if both labelled the item."""
     parts: tuple[Matrix, ...]
     total: Total
     reason: str
-    """The reason if a divisor is 0."""
+    """The reason why a value is undefined if its divisor is 0."""
     lay_out: Callable[[Floats], Floats]
     """Returns quotients with the dims of the result."""
     dims: tuple[str, ...] = ()
@@ -131,7 +137,7 @@ class Prepared:
 
 
 def sums_of(reliability: Reliability, annotations: xr.Dataset, *, per_pair: bool) -> Sums:
-    """Prepare the mean over all pairs of annotators, or over the items of each pair."""
+    """Return the sums for the mean over all pairs of annotators, or for the mean of each pair."""
     prepared = _by_pair(reliability, annotations) if per_pair else _together(reliability)
     coords, shape = reliability.accuracy.coords, reliability.accuracy.shape
     dims = (*coords, *prepared.dims)
@@ -180,7 +186,7 @@ def sums_of(reliability: Reliability, annotations: xr.Dataset, *, per_pair: bool
 
 
 def _needs_weights(reliability: Reliability) -> bool:
-    """Whether chance varies with the weights, or accuracies with items."""
+    """Return whether chance depends on the weights, or accuracies on the item."""
     accuracy = reliability.accuracy
     return reliability.genuine.chance.varies or not (accuracy.by_annotator or accuracy.common)
 
@@ -188,7 +194,7 @@ def _needs_weights(reliability: Reliability) -> bool:
 def _by_weights(
     reliability: Reliability, pairs: Pairs, kernel: Kernel
 ) -> tuple[tuple[Matrix, ...], Total]:
-    """Use the weights of items as the sums; all pairs are computed for each set of weights."""
+    """Return weights of items as sums, and a `Total` that computes all pairs for given weights."""
     chance, labels = reliability.genuine.chance, reliability.genuine.labels
     accuracy = reliability.accuracy
     confidence = labels.confidence if chance.varies else np.ones(len(labels.code))
@@ -243,7 +249,7 @@ def _together(reliability: Reliability) -> Prepared:
 
 
 def _in_common(reliability: Reliability) -> tuple[tuple[Matrix, ...], Total]:
-    """Multiply the concordance by the probability that two annotators are right."""
+    """Return concordance as the sums, and its `Total` times the probability of being right."""
     right = reliability.common()
     assert right is not None
 
@@ -254,7 +260,7 @@ def _in_common(reliability: Reliability) -> tuple[tuple[Matrix, ...], Total]:
 
 
 def _by_annotators(reliability: Reliability) -> tuple[tuple[Matrix, ...], Total]:
-    """Sum the agreement of each pair of annotators."""
+    """Return the agreement of each pair of annotators as sums, and a `Total` over all pairs."""
     labels, pairs = reliability.genuine.labels, reliability.pairs()
     accuracy = reliability.accuracy
     n = 1 + int(labels.annotator.max())
@@ -315,28 +321,28 @@ def _by_pair(reliability: Reliability, annotations: xr.Dataset) -> Prepared:
 
 
 class _CommonPairs(NamedTuple):
-    """Pairs of annotators who labelled the same item."""
+    """Pairs of annotators who labelled at least one item in common."""
 
     n: int
     """The number of annotators."""
     key: Ints
     """(pair): the first annotator times n, plus the second; ascending."""
     together: Matrix
-    """(item, pair): 1 where both labelled it."""
+    """(item, pair): 1 where both annotators labelled the item."""
 
     @property
     def annotators(self) -> tuple[Ints, Ints]:
-        """(pair), (pair): the first and the second."""
+        """(pair), (pair): codes of the first and of the second annotator."""
         first, second = np.divmod(self.key, self.n)
         return first, second
 
     def column(self, labels: SureLabels, pairs: Pairs) -> Ints:
-        """Return the place of the annotators of each pair of rows in `key`."""
+        """Return the place in `key` of the two annotators of each pair of rows."""
         key = labels.annotator[pairs.left] * self.n + labels.annotator[pairs.right]
         return np.searchsorted(self.key, key).astype(np.int64)
 
     def spread(self, values: Floats) -> Floats:
-        """Return values (n, pair) of all pairs of annotators, 0 without a common item."""
+        """Return values for all pairs of annotators (n, pair): 0 for pairs without common items."""
         square = np.zeros((len(values), self.n * self.n))
         square[:, self.key] = values
         first, second = np.triu_indices(self.n, 1)
@@ -359,7 +365,7 @@ def _common_pairs(labels: SureLabels, n: int) -> _CommonPairs:
             found=f"{int(labels.pairs.sum()):,}",
             hint=FEWER,
         )
-    # If labels are repeated, use the first row of each annotator of an item.
+    # If an annotator has several labels for an item, use the first, so that a pair counts once.
     first = np.r_[True, labels.rows.own[:-1] == np.arange(1, len(labels.code))]
     keys: list[Ints] = [np.zeros(0, dtype=np.int64)]
     items: list[Ints] = [np.zeros(0, dtype=np.int64)]
@@ -375,7 +381,7 @@ def _common_pairs(labels: SureLabels, n: int) -> _CommonPairs:
 def _sums_by_pair(
     reliability: Reliability, common_pairs: _CommonPairs, pairs: Pairs, column: Ints
 ) -> tuple[tuple[Matrix, ...], Total]:
-    """Sum the agreement of each pair of annotators."""
+    """Return the agreement of each pair of annotators as sums, and a `Total` for each pair."""
     item = reliability.genuine.labels.item[pairs.left]
     agreed = sparse.csr_array((pairs.amount, (item, column)), shape=common_pairs.together.shape)
     n_pairs, accuracy = len(common_pairs.key), reliability.accuracy

@@ -28,7 +28,7 @@ CELLS: Final = 400_000
 """Number of weights and totals in memory at a time."""
 
 _AHEAD: Final = 16
-"""Number of blocks drawn in advance: all blocks may not fit into memory."""
+"""Number of blocks drawn in advance; not all blocks, since these may not fit into memory."""
 
 _FEW: Final = 64
 """With fewer units than this, equal units are not merged."""
@@ -53,7 +53,7 @@ def same_weights() -> Iterator[None]:
 
 
 def over_units(sums: Sums, unit: Ints, n_units: int) -> Sums:
-    """Add up the sums of the items of each unit, such as the images of a patient."""
+    """Return sums by unit: the sums over its items, such as the images of a patient."""
     shape = (n_units, len(unit))
     gather = sparse.csr_array((np.ones(len(unit)), (unit, np.arange(len(unit)))), shape=shape)
     products = (gather @ part for part in sums.parts)
@@ -62,11 +62,11 @@ def over_units(sums: Sums, unit: Ints, n_units: int) -> Sums:
 
 
 def patterns(parts: tuple[Matrix, ...]) -> tuple[Ints, Ints]:
-    """Return the first unit of each pattern of sums, and the number of units with the pattern.
+    """Return the first unit of each pattern, and the number of units with the pattern.
 
-    Dirichlet weights of units with equal sums add up to one Dirichlet weight. So they are replaced,
-    exactly, by one gamma variate whose shape is the number of units. Two random projections
-    identify the patterns.
+    Units with equal sums have the same pattern. Their weights are exponential variables before they
+    are divided by the sum of all weights. So the total weight of a pattern is exactly a gamma
+    variable whose shape is the number of units. Two random projections identify the patterns.
     """
     rng = np.random.default_rng(20_05)
     key = np.zeros((parts[0].shape[0], 2))
@@ -80,9 +80,10 @@ def patterns(parts: tuple[Matrix, ...]) -> tuple[Ints, Ints]:
 
 
 def _scale(part: Any) -> Floats:
-    """Return the largest absolute value of each sum, by which sums are divided.
+    """Return the largest absolute value of each sum (column), by which the sums are divided.
 
-    Otherwise small sums would be lost in rounding. A root mean square could overflow.
+    Otherwise small sums would be lost in rounding. A root mean square is not used, as it could
+    overflow.
     """
     largest = abs(part).max(axis=0)
     dense = largest if isinstance(part, np.ndarray) else largest.toarray().ravel()
@@ -90,7 +91,7 @@ def _scale(part: Any) -> Floats:
 
 
 def replicated(sums: Sums, rng: np.random.Generator, draws: int) -> Iterator[Floats]:
-    """Yield blocks of totals (draw, sum): weights are Dirichlet(1, ..., 1) times the unit count."""
+    """Yield blocks of totals (draw, sum) for Dirichlet(1, ..., 1) weights times the unit count."""
     parts = sums.parts
     n_units = parts[0].shape[0]
     size = np.ones(n_units, dtype=np.int64)
@@ -112,7 +113,7 @@ def replicated(sums: Sums, rng: np.random.Generator, draws: int) -> Iterator[Flo
 
 
 def _totals(rng: np.random.Generator, draws: int, parts: tuple[Matrix, ...], size: Ints) -> Floats:
-    """Return the totals of one block (draw, sum)."""
+    """Return the totals of one block (draw, sum); ``size`` is the number of units by pattern."""
     shape = (draws, len(size))
     single = bool((size == 1).all())
     weights = rng.standard_exponential(shape) if single else rng.standard_gamma(size, shape)
@@ -156,7 +157,7 @@ class Units(NamedTuple):
     """The units that were sampled."""
 
     of_item: Ints
-    """(item): the code of its unit."""
+    """(item): code of the item's unit."""
     n: int
     plural: str
     """"items" or "clusters"."""
@@ -172,7 +173,10 @@ class Units(NamedTuple):
 
     @property
     def too_few(self) -> str:
-        """The consequence of few units. No model has effects of clusters, so none is suggested."""
+        """The consequence of few units, in words.
+
+        No model has effects of clusters. So a model is suggested only if the units are items.
+        """
         other = ", or fit a model" if self.plural == "items" else ""
         return (
             "the intervals of the bootstrap are too narrow. Use them as a lower bound of the "
@@ -181,7 +185,7 @@ class Units(NamedTuple):
 
 
 def units_of(annotations: Any, cluster: Any) -> Units:
-    """Return the unit of each item, or raise if an item has none or there are fewer than two."""
+    """Return the units, or raise if an item has no unit or there are fewer than two units."""
     annotations = read(annotations, rankings=True, sets=True)
     units = _units(annotations, cluster)
     if units.n < 2:
@@ -242,7 +246,7 @@ def warn_of_few(name: str, bears: Flags, units: Units) -> bool:
 
 
 def warn_of_few_each(sums: Sums, units: Units) -> None:
-    """Warn of the values of a statistic that depend on few units, with their names."""
+    """Warn of values of a statistic that depend on few units, such as those of an annotator."""
     if sums.bearing is None or not sums.dims:
         return
     dim = next(dims[-1] for dims in sums.dims.values())

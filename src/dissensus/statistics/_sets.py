@@ -19,7 +19,7 @@ _ENTRIES: Final = 4_000_000
 
 
 def of_sets(rows: Grouped, annotations: xr.Dataset, name: str) -> Disagreement:
-    """Prepare the distance of sets.
+    """Return a `Disagreement` by the distance of sets.
 
     Distances within items are computed for the pairs of answers that occur in an item. Distances
     across items are computed between all distinct answers, in blocks.
@@ -49,7 +49,7 @@ def of_sets(rows: Grouped, annotations: xr.Dataset, name: str) -> Disagreement:
 
 
 def _of_pairs(member: Flags, size: Floats, cell: Ints, name: str) -> Floats:
-    """Return the distances of the pairs of answers in ``cell``."""
+    """Return the distance of each pair of answers; answers a and b of n have the cell a n + b."""
     left, right = np.divmod(cell, len(member))
     out = np.empty(len(cell))
     step = max(1, _ENTRIES // member.shape[1])

@@ -117,7 +117,10 @@ class Sums:
         return replace(self, parts=parts, bearing=bearing)
 
     def resampled(self, sets: Iterable[Floats], rng: np.random.Generator) -> Sums:
-        """Return the sums with one draw of the values for each set of weights."""
+        """Return sums that use one draw of the statistic for each set of weights.
+
+        They are unchanged if the statistic has no draws.
+        """
         if self.one_of_draws is None:
             return self
         finish = self.one_of_draws(self.totals(), sets, rng)
@@ -130,7 +133,7 @@ class Sums:
         return np.concatenate([np.atleast_1d(part.sum(axis=0)) for part in self.parts])[None, :]
 
     def value(self, weights: Any = None) -> Any:
-        """Return the statistic (DataArray or Dataset), or the sums themselves for `SUMS`."""
+        """Return the statistic (DataArray or Dataset), or self if ``weights`` is `SUMS`."""
         if weights is SUMS:
             return self
         undefined = Undefined()
@@ -158,7 +161,7 @@ class Sums:
 
 
 def counts_of(weights: Floats) -> Floats:
-    """Return the weight of each item.
+    """Return weights of items as counts of items.
 
     Whole numbers are counts. Other weights are relative: they are scaled to a mean of 1 over the
     items of positive weight, since the factor n - 1 in Krippendorff's alpha requires counts. Whole
@@ -179,7 +182,7 @@ def times(matrix: Matrix, factor: Floats) -> Matrix:
     """Multiply each item's sums by a number."""
     if isinstance(matrix, np.ndarray):
         return matrix * (factor if matrix.ndim == 1 else factor[:, None])
-    # A full copy: SciPy sorts indices in place, also for other matrices that share these indices.
+    # A full copy, since SciPy may sort indices in place, which changes matrices that share them.
     out = matrix.copy()
     out.data = matrix.data * np.repeat(factor, np.diff(matrix.indptr))
     return out

@@ -33,7 +33,7 @@ def prior_counts(prior: Any) -> tuple[float, float]:
 
 
 def labels_only(annotations: xr.Dataset) -> xr.Dataset:
-    """Return annotations that are labels, or raise, since others are neither right nor wrong."""
+    """Return nominal or ordinal annotations; raise for others, which cannot be right or wrong."""
     if annotations.attrs["kind"] in ("nominal", "ordinal"):
         return annotations
     raise AnnotationError(
@@ -59,7 +59,7 @@ class TrueLabels(NamedTuple):
         return bool(self.coords)
 
     def number_of_draws(self, draws: Any) -> int:
-        """Return the number of draws, which is that of the true labels if these are draws."""
+        """Return the number of draws: that of the fit, if true labels are drawn from a fit."""
         if not self.drawn:
             return DRAWS if draws is None else whole("draws", draws, 1)
         if draws is not None:
@@ -87,7 +87,7 @@ class TrueLabels(NamedTuple):
 
 
 def posterior_of(fit: Any, name: str) -> xr.Dataset | None:
-    """Return the posterior of a fit, a posterior itself, or None for anything else."""
+    """Return the posterior of a fit; a posterior is unchanged. None if ``fit`` is neither."""
     if isinstance(fit, xr.DataTree):
         if "posterior" not in fit.children:
             raise ArgumentError(
@@ -102,7 +102,7 @@ def posterior_of(fit: Any, name: str) -> xr.Dataset | None:
 
 
 def of_known_items(annotations: xr.Dataset, truth: TrueLabels) -> xr.Dataset:
-    """Keep the rows of items whose true label is known; all items keep their places."""
+    """Keep the rows of items whose true label is known; all items keep their codes."""
     known = (truth.code >= 0).all(axis=0)[annotations["item_code"].to_numpy()]
     return annotations if known.all() else annotations.isel({ANNOTATION: np.flatnonzero(known)})
 
@@ -113,10 +113,10 @@ def true_labels(
 ) -> TrueLabels:  # fmt: skip
     """Return known labels, or draw a label of each item from each draw of a fit.
 
-    With ``systems``, the truth of items that annotators did not label is needed too.
+    The ``truth`` of a fit is, in each draw, the probability of each label given the other
+    parameters. True labels are drawn with this probability, so that their uncertainty is included.
 
-    The ``truth`` of a fit is the probability of each label given the rest of a draw. True labels
-    are drawn with this probability, so that their uncertainty is included.
+    With ``systems``, items that annotators did not label need a truth too.
     """
     arguments.one_of("on_missing", on_missing, ("raise", "drop"))
     posterior = posterior_of(truth, "truth")
@@ -180,7 +180,7 @@ def _drawn(
 
 
 def place_of(array: xr.DataArray, dim: str, names: Names) -> Ints:
-    """Return the places of items (or annotators) in a fit, or raise if one is missing."""
+    """Return the place of each item (or annotator) in a fit, or raise if one is missing."""
     place = tables.match(names, array[dim].to_numpy())
     if (place < 0).any():
         raise ArgumentError(

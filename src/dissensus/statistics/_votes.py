@@ -131,9 +131,10 @@ def by_annotator(annotations: xr.Dataset) -> xr.DataArray:
 
 
 def credit_by_statement(annotations: xr.Dataset) -> tuple[Ints, Ints, Floats]:
-    """Return item, annotator and credit, for each annotator of each item with two or more.
+    """Return the item code, annotator code and credit of each statement: (statement).
 
-    The credit is 1/n for giving one of the n tied majority labels of the others, and else 0.
+    A statement is the labels of an annotator of an item with two or more annotators. The credit is
+    1/n for giving one of the n tied majority labels of the others, and else 0.
     """
     annotations = read(annotations, rankings=True, continuous=False)
     rows = rows_of(annotations)
@@ -235,9 +236,10 @@ def _accuracy(
     on_missing: str,
     credit: Callable[[LabelShares, Ints], Floats],
 ) -> Sums:
-    """Prepare the mean over items of the credit for predicting a label.
+    """Return the sums for the mean credit over items.
 
-    ``credit`` takes votes by item and label, and the number of annotators by item.
+    ``credit`` takes votes by item and label, and the number of annotators by item. It returns the
+    credit of a system for predicting each label.
     """
     annotations = read(annotations, continuous=False)
     rows = rows_of(annotations)

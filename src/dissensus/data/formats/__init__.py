@@ -1,4 +1,4 @@
-"""Readers of files: tables by file name extension, files of other tools by format name."""
+"""Readers of files: tables by the extension of the file, files of other tools by a format name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dissensus.storage import is_store
 from dissensus.wording import listed
 
 _WITH_LISTS = ("argilla", "label-studio", "lewidi", "prodigy")
-"""Formats whose answers can be lists of labels."""
+"""Formats in which an answer can be a list of labels."""
 
 __all__ = ["FORMATS", "Format", "get", "names", "read_annotations", "read_predictions"]
 
@@ -58,9 +58,9 @@ def read_annotations(
     ----------
     path : path
         A table with one row per annotation, in a file with the extension .csv, .tsv, .parquet,
-        .json (a list of records) or .jsonl; or a file in a named format. Text files may be
-        compressed (.gz). Or a folder of Parquet files, also in subfolders; or a store made with
-        ``store=``.
+        .json (a list of records) or .jsonl; or a file in a named format; or a folder of Parquet
+        files, also in subfolders; or a store made with ``store=``. Text files may be compressed
+        (.gz).
     format : str, optional
         A name in ``dissensus.formats.names()``. Annotation tools: "argilla", "crowd-kit",
         "label-studio", "prodigy". Data sets: "arena" (votes on pairs), "judge-bench", "lewidi".
@@ -79,9 +79,9 @@ def read_annotations(
     chunks : int, optional
         Number of items in a chunk, see `dissensus.chunked`.
     store : path, optional
-        Path of a new Zarr store. The annotations are written there, sorted by item, and read in
-        chunks. A folder of Parquet files may then be larger than memory, since only names and a few
-        row groups are in memory at a time.
+        Path of a new Zarr store. The annotations are written to the store, sorted by item, and
+        returned in chunks. A folder of Parquet files may then be larger than memory: only names and
+        a few row groups are in memory at a time.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def _refuse_sets(
     kind: Any, separator: Any, none: Any, format: Any, *, folder: bool = False,  # noqa: A002
     error: type[AnnotationError] = AnnotationError,
 ) -> None:  # fmt: skip
-    """Raise if sets are requested from a folder, or a format without lists of labels."""
+    """Raise if arguments for sets are given for a folder or a format that does not take them."""
     if format is None and not folder:
         return
     is_set = isinstance(kind, str) and kind == "set"
@@ -166,7 +166,7 @@ def _refuse_sets(
 def _reopened(
     path: Path, options: ReadOptions, chunks: int | None, target: Path | None
 ) -> xr.Dataset:
-    """Open stored annotations; all other arguments must have their default values."""
+    """Open a Zarr store of annotations, or raise if other arguments are not the defaults."""
     if target is not None:
         raise FormatError("store=", expected="None for a Zarr store", found=brief(str(target)))
     given: dict[str, Any] = {
@@ -211,9 +211,9 @@ def read_predictions(
 ) -> xr.Dataset:
     r"""Read predictions from a file.
 
-    If a table has an item column but neither a system nor a label column, it is read as a wide
-    table, in which every other column is a system. If it has item and system columns but no label
-    column, and all other columns are numbers, these are probabilities of labels. In both cases
+    A table with an item column, but without system and label columns, is read as a wide table: each
+    further column is a system. If a table has item and system columns but no label column, and all
+    further columns are numbers, these are the probabilities of labels. In both cases
     ``attrs["format"]`` describes the form.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Any table in a file, read by file name extension, or in a folder of Parquet files."""
+"""Reader of a table in a file, whose extension determines its form, or in a Parquet folder."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dissensus.data.formats._text import ending, read_delimited
 from dissensus.errors import FormatError
 
 ENDINGS: Final = (".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson")
-"""The extensions of files that can be read; for text files, ``.gz`` may follow."""
+"""The extensions of files that can be read; text files may also end in ``.gz``."""
 _DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
 
 
 def read_table(path: Path, options: ReadOptions) -> Table:
-    """Read a table by file name extension, or raise a FormatError if it cannot be read."""
+    """Read a table as its file's extension says, or raise a FormatError."""
     if path.is_dir():
         _refuse_delimiter(options, "folder of Parquet files")
         return read_folder(path, options)

@@ -1,4 +1,4 @@
-"""Tables with one row per annotation, which need no format name."""
+"""Readers of tables with one row per annotation or prediction; they need no format name."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _OTHER_FORMS = (
 
 
 def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
-    """Read annotations, one per row."""
+    """Read annotations from a table with one annotation per row."""
     table = read_table(path, options)
     options.notes["format"] = _form(path)
     return annotations_of(table, options, {}, hint=_OTHER_FORMS)
 
 
 def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
-    """Read predictions, one per row, or a wide table if there is no system or label column."""
+    """Read predictions, one per row or, without system and label columns, from a wide table."""
     table = read_table(path, options)
     options.notes["format"] = _form(path)
     if _is_wide(table, options):
@@ -72,7 +72,10 @@ def _form(path: Path) -> str:
 def annotations_of(
     table: Table, options: ReadOptions, names: Mapping[str, str], *, hint: str = ""
 ) -> xr.Dataset:
-    """Read annotations, one per row; ``names`` are the format's names of columns by role."""
+    """Read annotations from a table with one annotation per row.
+
+    ``names`` are the format's default names of columns, by role.
+    """
     columns = _chosen(table, options, names, "annotations", hint)
     with relocated(table.place, table.name):
         frame = _with_typed_labels(table, columns[LABEL], options)
@@ -91,7 +94,7 @@ def _is_wide(table: Table, options: ReadOptions) -> bool:
 
 
 def _of_probabilities(table: Table, options: ReadOptions) -> bool:
-    """Return whether all columns except those of items and systems are columns of probabilities."""
+    """Return whether all columns except the item and system columns may be probabilities."""
     names, table_columns = options.columns, set(table.columns)
     absent = {names[LABEL], names["score"] or PROBABILITY}
     if not {names[ITEM], names[SYSTEM]} <= table_columns or absent & table_columns or names["rank"]:
@@ -112,7 +115,7 @@ def _with_numbers(table: Table, options: ReadOptions) -> Any:
 
 
 def _refuse_labels(table: Table, systems: list[str], options: ReadOptions) -> None:
-    """Raise if the columns are labels of sets, and not systems."""
+    """Raise if ``systems``, names of columns, are labels of sets and not systems."""
     if options.kind != "set" or not all(are_marks(table.columns[name]) for name in systems):
         return
     raise FormatError(
@@ -126,7 +129,7 @@ def _refuse_labels(table: Table, systems: list[str], options: ReadOptions) -> No
 def _chosen(
     table: Table, options: ReadOptions, own: Mapping[str, str], contents: str, hint: str
 ) -> dict[str, Any]:
-    """Return the column for each role, or raise if a column is missing."""
+    """Return the name of the column for each role, or raise if a column is missing."""
     columns = {
         role: options.named(role) or own.get(role, name)
         for role, name in options.columns.items()
@@ -134,7 +137,7 @@ def _chosen(
     }
     missing = [name for name in columns.values() if name not in table.columns]
     if options.kind == "set" and missing == [columns[LABEL]] and not options.named(LABEL):
-        return columns  # each label may have a column
+        return columns  # perhaps each label of the sets has a column
     if missing and (of_tool := looks_like(table.columns, contents)):
         raise FormatError(
             f"{table.name}: the columns", expected=shown(list(columns.values())),

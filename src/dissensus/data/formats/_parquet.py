@@ -1,9 +1,10 @@
-"""Parquet: a file, or a folder of files, which may be larger than memory.
+"""Readers of a Parquet file, and of a folder of Parquet files that may be larger than memory.
 
-With ``store=`` the rows of a folder are coded, sorted by item, and stored in Zarr. There are three
-passes over the files, row group by row group. The first collects the names. The second counts the
-rows of each chunk of items. In the third, Dask shuffles the rows to their chunks (through the disk,
-or from worker to worker). Only the names and the current row groups are in memory.
+With ``store=`` the rows of a folder are encoded, sorted by item, and written to Zarr. This takes
+three passes over the files, row group by row group. The first pass collects the names. The second
+pass counts the rows of each chunk of items. In the third pass, Dask moves the rows to their chunks
+(through the disk, or from worker to worker). Only the names and the current row groups are in
+memory.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ _INDEX: Final = "__index_level_"
 
 
 def read_file(path: Path, name: str | None = None, wanted: Sequence[str] = ()) -> Any:
-    """Read a file into a pyarrow table: the wanted columns, or all if some are missing."""
+    """Read a file into a pyarrow table.
+
+    The table has the ``wanted`` columns, or all columns if one of them is missing.
+    """
     name = path.name if name is None else name
     try:
         source = parquet.ParquetFile(pa.BufferReader(read_bytes(path, name)))
@@ -55,7 +59,10 @@ def _damaged(name: str, problem: Exception) -> FormatError:
 
 
 def read_folder(folder: Path, options: ReadOptions) -> Table:
-    """Read all files in a folder as one table, in memory: the named columns, or all."""
+    """Read all files in a folder as one table in memory.
+
+    The table has the columns that ``options`` name, or all columns if the first file lacks one.
+    """
     paths = sorted(parquet_files(folder))
     names = [str(path.relative_to(folder)) for path in paths]
     wanted = list(dict.fromkeys(name for name in options.columns.values() if name is not None))
@@ -63,7 +70,7 @@ def read_folder(folder: Path, options: ReadOptions) -> Table:
     for path, part in zip(paths, parts, strict=True):
         for column in set(wanted) - set(part.column_names):
             require_no_partition(path, folder, column)
-    if not set(wanted) <= set(parts[0].column_names):  # a wide table, or an unknown form
+    if not set(wanted) <= set(parts[0].column_names):  # such as a wide table
         wanted = [name for name in parts[0].column_names if not name.startswith(_INDEX)]
     whole = _together(parts, names, wanted)
     if whole.num_rows == 0:
@@ -78,7 +85,7 @@ def read_folder(folder: Path, options: ReadOptions) -> Table:
 
 
 def _together(parts: list[Any], names: list[str], wanted: list[str]) -> Any:
-    """Concatenate tables; whole numbers of several sizes are converted to the largest size."""
+    """Concatenate tables; integer columns of different widths get the largest width."""
     whole = parts[0].select(wanted)
     for part, name in zip(parts[1:], names[1:], strict=True):
         missing = [column for column in wanted if column not in part.column_names]
@@ -95,7 +102,7 @@ def _together(parts: list[Any], names: list[str], wanted: list[str]) -> Any:
 
 
 def require_no_partition(path: Path, folder: Path, name: str) -> None:
-    """Raise if the values of a column are in the names of folders, as in ``annotator=x/``."""
+    """Raise if folder names contain the values of a column, as in ``annotator=x/``."""
     for part in path.relative_to(folder).parts[:-1]:
         if part.startswith(f"{name}="):
             raise FormatError(
@@ -108,13 +115,13 @@ def require_no_partition(path: Path, folder: Path, name: str) -> None:
 
 _NAMED: Final = {ITEM: "item_code", ANNOTATOR: "annotator_code", LABEL: "label_code",
                  POOL: "pool_code", "trial": "trial"}  # fmt: skip
-"""Roles of columns with names, and the variables of a Dataset that contain them."""
+"""Roles whose columns contain names, and the variable of the Dataset for each role."""
 
 
 def store_partitioned(
     folder: Path, options: ReadOptions, items: int | None, store: Path
 ) -> xr.Dataset:
-    """Write annotations in many Parquet files into a new Zarr store, and open it.
+    """Write the annotations in a folder of Parquet files to a new Zarr store, and open the store.
 
     ``items`` is the number of items in a chunk. Files are read in the order of their names.
     """
@@ -142,25 +149,25 @@ class _Group(NamedTuple):
     path: Path
     number: int
     first: int
-    """The number of its first row, counted through all files."""
+    """The number of its first row, counted over all files."""
     rows: int
     roles: Mapping[str, str]
-    """Columns by role."""
+    """The name of the column for each role."""
 
     def read(self, *roles: str) -> dict[str, pd.Series[Any]]:
-        """Read the columns of some roles, or all."""
+        """Return the columns of these roles, or of all roles."""
         wanted = {role: name for role, name in self.roles.items() if not roles or role in roles}
         names = list(dict.fromkeys(wanted.values()))
         table = parquet.ParquetFile(self.path).read_row_group(self.number, columns=names)
         return columns(table, wanted, needed=tuple(wanted))
 
     def located(self) -> AbstractContextManager[None]:
-        """Name the file and the row group in errors about rows."""
+        """Inside this context, errors about rows name the file and the row group."""
         return relocated(f"row group {self.number}, row {{}}".format, self.path.name)
 
 
 def _row_groups(folder: Path, options: ReadOptions) -> list[_Group]:
-    """Find the row groups that have rows, or raise if a file lacks a column."""
+    """Return the row groups that are not empty, or raise if a file lacks a column."""
     for role in (CLUSTER, STRATUM):
         if options.columns.get(role) is not None:
             hint = f"Read a single file, where an item has a {role}"
@@ -190,19 +197,20 @@ def _row_groups(folder: Path, options: ReadOptions) -> list[_Group]:
 
 
 class _Vocabulary(NamedTuple):
-    """All names by role, and the kind of the labels."""
+    """All names in the files by role, and the kind of the labels."""
 
     raw: dict[str, pd.Index[Any]]
-    """Names as written in the files."""
+    """Names as the files spell them."""
     codes: dict[str, Ints]
-    """The code of each name."""
+    """The code of each of the names in ``raw``."""
     names: dict[str, Array]
-    """Names in annotations."""
+    """Names as annotations contain them; codes are places in these arrays."""
     attrs: dict[str, Any]
+    """The attributes ``kind`` and ``kind_source``."""
 
 
 def _vocabulary(groups: Sequence[_Group], options: ReadOptions) -> _Vocabulary:
-    """Collect the names in all files, and encode them as if all rows were in one table."""
+    """Return the names in all files, with the codes that they would have in a single table."""
     spelled = [role for role in _NAMED if role in groups[0].roles]
     if options.kind == "continuous":
         spelled.remove(LABEL)
@@ -212,7 +220,7 @@ def _vocabulary(groups: Sequence[_Group], options: ReadOptions) -> _Vocabulary:
     for role in spelled:
         values = pd.concat([part[role] for part in parts], ignore_index=True).drop_duplicates()
         name = groups[0].roles[role]
-        with relocated(lambda _: "some file"):  # row numbers are places in the list of names
+        with relocated(lambda _: "some file"):  # the row number of an error is a place in values
             if role == LABEL:
                 ranked = "rank" in groups[0].roles
                 labels, kind, source = coded_labels(
@@ -238,7 +246,7 @@ def _distinct(group: _Group, roles: Sequence[str]) -> dict[str, pd.Series[Any]]:
 
 
 def _coded(group: _Group, *, vocabulary: _Vocabulary, items: int) -> pd.DataFrame:
-    """Return a row group in codes and numbers, with the chunk of each row."""
+    """Return the rows of a row group as codes and numbers, each with its chunk and row number."""
     out: dict[str, Array] = {}
     with group.located():
         for role, values in group.read().items():
@@ -256,12 +264,15 @@ def _coded(group: _Group, *, vocabulary: _Vocabulary, items: int) -> pd.DataFram
 
 
 def _rows_per_chunk(group: _Group, coded: Any, n_chunks: int) -> Ints:
-    """Count the rows of a row group by chunk."""
+    """Return the number of rows of a row group in each chunk (chunk)."""
     return np.bincount(coded(group)["chunk"], minlength=n_chunks)
 
 
 def _sorted(groups: Sequence[_Group], coded: Any, rows: Ints) -> dict[str, Any]:
-    """Return all rows, sorted by item, as Dask arrays with chunks of equal length."""
+    """Return the columns of all rows, sorted by item, as Dask arrays with equal chunks.
+
+    ``rows`` (chunk) are numbers of rows.
+    """
     import dask
     import dask.array as da
     import dask.dataframe as dd
@@ -281,7 +292,7 @@ def _sorted(groups: Sequence[_Group], coded: Any, rows: Ints) -> dict[str, Any]:
 
 
 def _in_order(part: pd.DataFrame, name: str) -> Array:
-    """Return a column of a chunk in the order of items, and of rows within an item."""
+    """Return a column of a chunk, sorted by item and, within an item, by row."""
     order = np.lexsort((part["row"], part["item_code"]))
     return part[name].to_numpy()[order]
 

@@ -1,4 +1,4 @@
-"""Problems of the records of a file, reported together in one error."""
+"""A collection of all problems in the records of a file, to report them in one error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class _Rule(NamedTuple):
 
 
 class Problems:
-    """The records of a file that break rules. `check` raises one error about all of them.
+    """Collects records that break a rule; `check` raises one error about all of them.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Problems:
         self._cases_by_rule.setdefault(_Rule(expected, hint), []).append((where, found))
 
     def check(self) -> None:
-        """Raise if there are problems."""
+        """Raise one error about all problems, if there are any."""
         if not self._cases_by_rule:
             return
         (first, cases), *others = self._cases_by_rule.items()

@@ -1,4 +1,4 @@
-"""JSON: tables of records, and the exports of annotation tools."""
+"""Readers of JSON: tables of records, and parts of readers for exports of annotation tools."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Record = dict[str, Any]
 
 
 class _DoubledKeyError(Exception):
-    """A duplicate key in an object; JSON would silently keep only the last value."""
+    """A JSON object has a key twice; ``json`` would silently keep only the last value."""
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> Record:
@@ -40,9 +40,9 @@ _DECODER: Final = json.JSONDecoder(object_pairs_hook=_distinct)
 
 
 def read_records(path: Path, encoding: str) -> tuple[list[Record], list[str]]:
-    """Return the records of a JSON file or a file of lines, and descriptions of their places.
+    """Return the records of a JSON or JSONL file, and a description of each record's place.
 
-    Places are like "line 3" in a file of lines, else like "entry 2".
+    Descriptions are "line 3" in JSONL files, and "entry 2" in JSON files.
     """
     lines = path.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson"))
     text = read_text(path, encoding, lines=lines)
@@ -89,7 +89,11 @@ def _from_list(path: Path, text: str) -> list[Record]:
 
 
 def looks_like(columns: Any, contents: str | None = None) -> str:
-    """Return a hint if a table, an object or its first field is of a known tool, else ""."""
+    """Return a hint if the content seems to be a file of a known tool, else "".
+
+    ``columns`` is a table or a JSON object; the value of its first field is examined too.
+    ``contents`` is "annotations", "predictions" or None for both.
+    """
     first = next(iter(columns.values()), None) if isinstance(columns, dict) else None
     for names in (columns, first):
         known = recognised(names, contents) if isinstance(names, Mapping) else None
@@ -99,7 +103,7 @@ def looks_like(columns: Any, contents: str | None = None) -> str:
 
 
 def read_document(path: Path, encoding: str) -> Record:
-    """Return the object that a JSON file contains."""
+    """Return the content of a JSON file, or raise unless it is an object."""
     content = _decoded(path, read_text(path, encoding).strip(), None)
     if not isinstance(content, dict):
         raise FormatError(path.name, expected="a JSON object", found=_described(content))
@@ -138,7 +142,7 @@ def _described(value: Any) -> str:
 
 
 def read_json(path: Path, encoding: str) -> Table:
-    """Read a table of records; a cell that a record does not have is missing."""
+    """Read a table of records; if a record lacks a field, the cell is missing."""
     records, places = read_records(path, encoding)
     names = dict.fromkeys(name for record in records for name in record)
     columns = {}
@@ -150,22 +154,22 @@ def read_json(path: Path, encoding: str) -> Table:
 
 @dataclass
 class Export:
-    """The annotations or predictions in an export of an annotation tool, as columns."""
+    """The annotations or predictions in an export of an annotation tool, collected as columns."""
 
     path: Path
     options: ReadOptions
     noun: str
     """The tool's plural word for annotations or predictions."""
     cells: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
-    """The cells of each column, by role."""
+    """By role: the cells of the column."""
     places: list[str] = field(default_factory=list)
     """The place of each row in the file."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """Number of annotations or predictions that were left out, by reason."""
+    """By reason: the number of annotations or predictions that were left out."""
 
     @property
     def sets(self) -> bool:
-        """Whether an answer may have several labels, or none."""
+        """Whether to read answers as sets of labels."""
         return self.options.kind == "set"
 
     def error(self, where: str, expected: str, found: str, hint: str = "") -> FormatError:
@@ -181,7 +185,10 @@ class Export:
     def chosen(
         self, names: Sequence[str], expected: str, expected_named: str, introduction: str
     ) -> str:
-        """Return the control or question to read: the only one, or the one named by label=."""
+        """Return the name of the control or question to read: the only one, or that of label=.
+
+        The other arguments are texts for the error if there is no such name.
+        """
         wanted = self.options.named(LABEL)
         if wanted is None and len(names) == 1:
             return names[0]
@@ -197,14 +204,17 @@ class Export:
         )
 
     def objects(self, place: str, value: Any, name: str) -> list[Record]:
-        """Return a field that is a list of objects; an empty list if the field is missing."""
+        """Return ``value`` if it is a list of objects, [] if it is None; else raise."""
         values = [] if value is None else value
         if not isinstance(values, list) or not all(isinstance(entry, dict) for entry in values):
             raise self.error(place, f"{name} as objects, in a list", brief(value))
         return values
 
     def cell(self, place: str, role: str, fields: Record, source: str) -> Any:
-        """Return the field with the name given for a role; for items the default is the id."""
+        """Return the value of the field that the caller named for a role; raise if it is missing.
+
+        For items the default is the field "id". ``source`` describes the fields in the message.
+        """
         options = self.options
         name = options.named(ITEM) or "id" if role == ITEM else str(options.columns[role])
         if fields.get(name) is None:
@@ -219,7 +229,10 @@ class Export:
     def annotations(
         self, labels: Sequence[Any] | None = None, kind: str | None = None
     ) -> xr.Dataset:
-        """Read the rows as annotations; the caller's labels= and kind= take precedence."""
+        """Return the rows as annotations.
+
+        ``labels`` and ``kind`` are used if the caller did not pass labels= and kind=.
+        """
         self._warn_of_left_out()
         roles = {role: role for role in self.cells}
         labels = self.options.labels if self.options.labels is not None else labels
@@ -228,7 +241,7 @@ class Export:
             return _annotations.annotations(self.cells, **roles, kind=kind, labels=labels)
 
     def predictions(self) -> xr.Dataset:
-        """Read the rows as predictions."""
+        """Return the rows as predictions."""
         self._warn_of_left_out()
         rank = "rank" if "rank" in self.cells else None
         kind, on_missing = self.options.kind, self.options.on_missing

@@ -1,4 +1,4 @@
-"""The named formats. `FORMATS` is the only list of them.
+"""The list of named formats, `FORMATS`.
 
 To add a format, write a module with ``read_annotations`` or ``read_predictions`` (or both) and a
 test, and add a line to the list.
@@ -18,7 +18,7 @@ from dissensus.errors import FormatError
 
 @dataclass(frozen=True)
 class Format:
-    """A format, described without loading its reader.
+    """The description of a format. The module of its reader is imported only when it is needed.
 
     Examples
     --------
@@ -30,7 +30,7 @@ class Format:
 
     name: str
     reads: tuple[str, ...]
-    """"annotations", "predictions"."""
+    """What the reader can read: "annotations", "predictions", or both."""
     summary: str
 
     @property
@@ -72,7 +72,7 @@ def names() -> list[str]:
 
 
 def get(name: str) -> Format:
-    """Return the description of a format; hyphens and capitals do not matter.
+    """Return the description of a format; hyphens, blanks and capitals of the name do not matter.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def get(name: str) -> Format:
 
 
 def recognised(columns: Collection[str], contents: str | None = None) -> Format | None:
-    """Return the format of a known tool whose files have these columns or fields, if any.
+    """Return the format of the tool whose files have these columns or fields, or None.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Results of tools for evaluation: each scorer (a metric, assertion or judge) scores each sample.
+"""Results of evaluation tools: each scorer (a metric, assertion or judge) scores each sample.
 
-Scorers are the annotators or the systems, as the columns of a wide table are. Formats build
-`Scores`, from the columns of a table or from the samples of a JSON file.
+The scorers are read as annotators or as systems, like the columns of a wide table. The module of a
+format makes a `Scores` object, from the columns of a table or the samples of a JSON file.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _TEXT, _NUMBERS, _BOOLEANS = "text", "numbers", "true or false"
 
 
 def refuse_roles(options: ReadOptions) -> None:
-    """Raise if the caller named a column for a role that scores do not have."""
+    """Raise if the caller named a column for a role that results of scorers do not have."""
     name = str(options.notes["format"])
     roles = (ANNOTATOR, SYSTEM, "rank", "score", "confidence", POOL, "trial")
     options.refuse(name, _REASON, *(role for role in roles if role in options.columns))
 
 
 def wants_numbers(options: ReadOptions) -> bool:
-    """Return whether to read scores as numbers, and not as true (passed) or false."""
+    """Return whether to read the score of each sample, and not whether it passed."""
     return options.kind not in {None, "nominal"}
 
 
@@ -42,26 +42,27 @@ class Sample(NamedTuple):
     """The scores of one sample."""
 
     place: str
-    """The place in the file."""
+    """The place of the sample in the file, for messages."""
     fields: Record
     """Fields that item=, cluster= and stratum= may name."""
     scores: Record
-    """The score by scorer; None if there is none."""
+    """By scorer: the score, None if it is missing."""
     suffix: str = ""
     """Text that is added to the name of the item."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of samples."""
+    """The scores of all samples of a file."""
 
     table: Table
     """The columns that item=, cluster= and stratum= may name."""
     scorers: Mapping[str, pd.Series[Any]]
+    """By scorer: its scores (sample)."""
     item: str
-    """The column of items."""
+    """The name of the column of items."""
     hint: str
-    """Advice if an item is in two samples."""
+    """Advice for the error that an item is in two samples."""
     options: ReadOptions
 
     def annotations(self) -> xr.Dataset:
@@ -87,7 +88,7 @@ class Scores:
         return wide.distinct(self.table, self.options, column, self.item, self.hint)
 
     def _chosen(self) -> dict[str, pd.Series[Any]]:
-        """Return all scorers, or the one that label= names."""
+        """Return the scores of all scorers, or of the scorer that label= names."""
         wanted, names = self.options.named(LABEL), list(self.scorers)
         if wanted is not None and wanted not in self.scorers:
             raise FormatError(
@@ -102,7 +103,7 @@ class Scores:
         return columns
 
     def _check_values(self, columns: Mapping[str, pd.Series[Any]]) -> None:
-        """Raise if scores are lists or objects, or scorers have values of different kinds."""
+        """Raise if a score is a list or an object, or the kinds of two scorers differ."""
         given = {name: values[~tables.missing(values)] for name, values in columns.items()}
         problems = Problems(self.table.name, "scores")
         for name, values in given.items():
@@ -126,9 +127,10 @@ class Scores:
 
 
 def _kind(values: pd.Series[Any]) -> tuple[str, str]:
-    """Return the kind of a scorer's values and an example; empty texts if there are no values.
+    """Return the kind of a scorer's values and an example value; "" and "" without values.
 
-    The kind is text if some value is text, else numbers if some value is a number.
+    The kind is text if some value is text, else numbers if some value is a number, else true or
+    false.
     """
     examples: dict[str, str] = {}
     for value in values:
@@ -142,7 +144,10 @@ def _kind(values: pd.Series[Any]) -> tuple[str, str]:
 def of_samples(
     name: str, samples: Sequence[Sample], options: ReadOptions, item: str, hint: str
 ) -> Scores:
-    """Return the scores of the samples of a JSON file; ``item`` is the field of items."""
+    """Return the scores of the samples of a JSON file.
+
+    ``item`` is the name of the field with the item; ``hint`` as in `Scores`.
+    """
     named = [options.columns.get(role) for role in (CLUSTER, STRATUM)]
     fields = dict.fromkeys([item, *(field for field in named if field is not None)])
     problems = Problems(name, "samples")

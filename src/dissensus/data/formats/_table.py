@@ -14,23 +14,23 @@ from dissensus.dims import ANNOTATOR, ITEM, LABEL, SYSTEM
 from dissensus.errors import AnnotationError, FormatError, brief
 
 _DECIMAL: Final = re.compile(r"-?(?=[0-9.])(0|[1-9][0-9]*)?(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
-"""Numbers in the spelling of programs; "007" and "1." do not match."""
+"""Numbers as programs write them; "007" and "1." do not match."""
 _NUMBER: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\Z")
-"""Numbers in any spelling, such as "007"."""
+"""Numbers in any spelling, also "007" and "1."."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table as read from a file."""
+    """A table that was read from a file."""
 
     frame: Any
     """Any dataframe, or a mapping of columns."""
     name: str
-    """The file's name, for error messages."""
+    """The name of the file, for messages."""
     text: bool = False
-    """Whether all cells are text, so that numbers must be recognised."""
+    """Whether all cells are text, as in CSV files: numbers must then be recognised."""
     place: Callable[[int], str] = "row {}".format
-    """Function of the number of a row that describes its place in the file."""
+    """Function from the number of a row to a description of its place in the file."""
 
     @property
     def columns(self) -> Mapping[str, pd.Series[Any]]:
@@ -53,7 +53,7 @@ class ReadOptions:
     separator: str | None = None
     none: Any = None
     notes: dict[str, Any] = field(default_factory=dict)
-    """Attributes of the Dataset, filled while reading."""
+    """Attributes for the Dataset; the readers add them."""
 
     def __post_init__(self) -> None:
         """Raise if an argument has a wrong type."""
@@ -73,9 +73,10 @@ class ReadOptions:
             raise FormatError("delimiter=", expected=expected, found=brief(mark))
 
     def named(self, role: str) -> str | None:
-        """Return the column for a role if the caller chose one, else None.
+        """Return the name of a role's column if the caller chose one, else None.
 
-        A default such as "item" does not count as a choice: formats have their own defaults.
+        A name equal to the role, such as "item", is the default and not a choice: formats have
+        their own defaults.
         """
         name = self.columns.get(role)
         return None if name in {None, role} else str(name)
@@ -89,21 +90,22 @@ class ReadOptions:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text spells a number."""
+    """Return whether a text spells a number, also as "007"."""
     return _NUMBER.match(text) is not None
 
 
 def typed_labels(column: pd.Series[Any], name: str, options: ReadOptions) -> pd.Series[Any]:
-    """Convert labels to numbers if all labels are numbers, and no information is lost.
+    """Return labels as floats if all are numbers, some with fractions, and nothing is lost.
 
-    Whole numbers are recognised for every column by `dissensus.data.tables`, numbers with fractions
-    only for labels: the item "1.10" is not the item "1.1". Text stays text with kind="nominal",
-    with ranks, and with a label space of text. Predictions may mix numbers and text.
+    Other labels are returned unchanged. `dissensus.data.tables` converts whole numbers, in every
+    column. Numbers with fractions are converted only in labels: the item "1.10" is not the item
+    "1.1". Text stays text with kind="nominal", "ranking" or "set", with ranks or scores, and with a
+    label space of text. Without kind= and labels=, annotations must not mix numbers and text.
     """
     if _stays_text(options):
         return column
     distinct = [str(text) for text in column.dropna().unique()]
-    if not all(text.strip() for text in distinct):  # blanks are refused later, with their number
+    if not all(text.strip() for text in distinct):  # a later check refuses and counts blanks
         return column
     infers = options.kind is None and options.labels is None
     if not all(_DECIMAL.match(text) for text in distinct):

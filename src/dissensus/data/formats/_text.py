@@ -1,7 +1,7 @@
-"""Reading of files as bytes and as text, and of tables of text separated by commas or tabs.
+"""Readers of files as bytes and as text, and of CSV and TSV tables.
 
-Every cell of such a table is read as text, and only empty cells are missing: "None" and "NA" are
-ordinary labels. Readers of columns recognise numbers.
+Every cell of a CSV or TSV table is read as text, and only empty cells are missing: "None" and "NA"
+are ordinary labels. Numbers are recognised later, column by column.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from dissensus.errors import FormatError, brief
 from dissensus.storage import is_store
 
 LONGEST_LINE: Final = 1 << 28
-"""Maximum length of a line in bytes. A file is in memory, with several copies of each line."""
+"""Maximum length of a line in bytes: the whole file is in memory, and each line several times."""
 
 
 def checked_path(path: str | os.PathLike[str], *, folder: bool = False) -> Path:
-    """Return the path of a readable file, or of a folder of Parquet files if folders are allowed.
+    """Return the path of a file, or raise; with ``folder``, it may be a folder of Parquet files.
 
     >>> checked_path(".")
     Traceback (most recent call last):
@@ -86,9 +86,10 @@ def _require_file(name: str, place: Path, folder: bool) -> None:
 
 
 def parquet_files(folder: Path) -> Iterator[Path]:
-    """Find the Parquet files in a folder, at any depth.
+    """Yield the Parquet files in a folder and its subfolders.
 
-    Names that begin with a dot or an underscore are skipped: programs keep metadata there.
+    Files and folders whose names begin with a dot or an underscore are skipped: programs keep
+    metadata there.
     """
     for path in folder.rglob("*"):
         hidden = any(part[0] in "._" for part in path.relative_to(folder).parts)
@@ -97,7 +98,7 @@ def parquet_files(folder: Path) -> Iterator[Path]:
 
 
 def ending(path: Path) -> str:
-    """Return the extension of a name in lower case, without ``.gz``.
+    """Return the extension of a file in lower case; a final ``.gz`` is ignored.
 
     >>> ending(Path("ratings.CSV")), ending(Path("ratings.tsv.gz"))
     ('.csv', '.tsv')
@@ -107,7 +108,10 @@ def ending(path: Path) -> str:
 
 
 def read_bytes(path: Path, name: str | None = None) -> bytes:
-    """Read a file, decompressing ``.gz``, or raise if it is empty; messages use ``name``."""
+    """Return the contents of a file, decompressed if it is ``.gz``; raise if it is empty.
+
+    ``name`` is the name of the file in messages.
+    """
     name = path.name if name is None else name
     try:
         data = path.read_bytes()
@@ -126,7 +130,10 @@ def read_bytes(path: Path, name: str | None = None) -> bytes:
 
 
 def read_text(path: Path, encoding: str, *, lines: bool = False) -> str:
-    """Read a text file without its byte order mark; with ``lines``, each row is a line."""
+    """Return the contents of a text file, without a byte order mark.
+
+    With ``lines`` a line is a row, and must not be longer than `LONGEST_LINE`.
+    """
     data = read_bytes(path)
     if lines:
         require_lines(path, data)
@@ -153,9 +160,9 @@ def read_text(path: Path, encoding: str, *, lines: bool = False) -> str:
 
 
 def require_lines(path: Path, data: bytes) -> None:
-    """Raise if a line is longer than the maximum."""
+    """Raise if a line is longer than `LONGEST_LINE`."""
     start = 0
-    while len(data) - start > LONGEST_LINE:  # search the next block of bytes for a line end
+    while len(data) - start > LONGEST_LINE:  # find the last line end in the next block of bytes
         end = max(data.rfind(mark, start, start + LONGEST_LINE) for mark in (b"\n", b"\r"))
         if end < 0:
             raise FormatError(
@@ -184,15 +191,15 @@ def _undecodable(
 
 
 _LONGEST: Final = 2**31 - 1
-"""Maximum number of characters in a cell; the default limit of Python's reader is smaller."""
+"""Maximum number of characters in a cell; Python's ``csv`` has a smaller default."""
 
 
 def read_delimited(path: Path, encoding: str, delimiter: str) -> Table:
-    """Read a table of text."""
+    """Read a CSV or TSV table; all its cells are text."""
     text = read_text(path, encoding, lines=True)
     header = next(row for _, row in _rows(path, text, delimiter))
     _check_header(path, header, delimiter)
-    # After a missing quotation mark, all rows up to the next mark would be one cell.
+    # If a closing quotation mark is missing, all rows up to the next mark become one cell.
     if '"' in text:
         for line, row in _rows(path, text, delimiter):
             if len(row) != len(header):
@@ -201,7 +208,7 @@ def read_delimited(path: Path, encoding: str, delimiter: str) -> Table:
     if table.num_rows == 0:
         raise FormatError(path.name, expected="rows below the header", found="only a header")
     frame = {name: pd.Series(table[name].to_pandas()) for name in table.column_names}
-    # The header comes first, so a row of the table is one line further in the file.
+    # Row 0 of the file is the header: row n of the table is row n + 1 of the file.
     place = lambda row: f"line {_line(path, text, delimiter, row + 1)}"  # noqa: E731
     return Table(frame, path.name, text=True, place=place)
 
@@ -224,7 +231,7 @@ def _parsed(path: Path, text: str, delimiter: str, header: list[str]) -> pa.Tabl
 
     table = pa.csv.read_csv(
         pa.BufferReader(data),
-        # Rows are numbered only in one thread. No row may be longer than a block.
+        # pyarrow numbers rows only in one thread, and a block must be longer than any row.
         read_options=pa.csv.ReadOptions(
             use_threads=False, block_size=min(max(len(data), 1 << 20), 1 << 30)
         ),
@@ -245,7 +252,7 @@ def _parsed(path: Path, text: str, delimiter: str, header: list[str]) -> pa.Tabl
 
 
 def _rows(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not blank, each with the number of its last line."""
+    """Yield the number of the last line and the cells of each row that is not blank."""
     before = csv.field_size_limit(_LONGEST)
     try:
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -286,7 +293,7 @@ def _ragged(path: Path, line: int, width: int, cells: int) -> FormatError:
 
 
 def _line(path: Path, text: str, delimiter: str, row: int) -> int:
-    """Find the last line of a row; the header is row 0."""
+    """Return the number of the last line of a row; the header is row 0."""
     for number, (line, _) in enumerate(_rows(path, text, delimiter)):
         if number == row:
             return line

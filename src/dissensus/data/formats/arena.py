@@ -1,4 +1,4 @@
-"""Votes of Chatbot Arena and MT-Bench: which of the answers of two models is better.
+"""Votes of Chatbot Arena and MT-Bench: a voter or judge compares the answers of two models.
 
 The file is a table (.csv, .tsv, .json, .jsonl, .parquet) with one row for each vote:
 
@@ -7,10 +7,10 @@ The file is a table (.csv, .tsv, .json, .jsonl, .parquet) with one row for each 
   is good), "tie (inconsistent)" (GPT-4 chose another answer when the order of answers was
   reversed). Or, as on Kaggle, three columns of 0 and 1: ``winner_model_a``, ``winner_model_b``,
   ``winner_tie``;
-* ``judge``, if there is such a column: the voter. A list, such as ["gpt-4", "pair-v2"], is one
-  voter, "gpt-4,pair-v2";
-* ``question_id``, or else ``id``: the item. With a column ``turn`` each turn of a question is an
-  item ("81, turn 2"), since answers differ between turns.
+* ``judge`` (optional): the voter. A list, such as ["gpt-4", "pair-v2"], is one voter,
+  "gpt-4,pair-v2";
+* ``question_id`` or, without this column, ``id``: the item. With a column ``turn`` each turn of a
+  question is an item ("81, turn 2"), because answers differ between turns.
 
 The verdicts of a judge in the form of FastChat (``gpt-4_pair.jsonl``) are read too. A row with
 ``model_1``, ``model_2``, ``g1_winner`` and ``g2_winner`` ("model_1", "model_2" or "tie") is two
@@ -56,12 +56,12 @@ _TURN: Final = "turn"
 _ONE_HOT: Final = {f"winner_{side}": side for side in (*SIDES, "tie")}
 """The winner that each column of 0 and 1 stands for."""
 _GAMES: Final = ("g1_winner", "g2_winner")
-"""The verdicts of a judge on one pair; the sides are exchanged in the second."""
+"""The columns of a judge's two verdicts on a pair; the second has the sides exchanged."""
 _MODELS: Final = ("model_1", "model_2")
 
 
 def recognised(columns: Collection[str]) -> bool:
-    """Return whether a table with these columns looks like such votes."""
+    """Return whether a table with these columns looks like votes of Chatbot Arena or MT-Bench."""
     votes = {*SIDES} <= {*columns} and (_WINNER in columns or {*_ONE_HOT} <= {*columns})
     return votes or {*_MODELS, *_GAMES} <= {*columns}
 
@@ -91,7 +91,7 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
 
 
 def _as_votes(table: Table) -> Table:
-    """Return a table with two rows for each pair that a judge compared: one for each order."""
+    """Return the verdicts of a judge as a table of votes: each pair has a row for each order."""
     _require([*_MODELS, *_GAMES], table)
     others = [name for name in (*SIDES, _WINNER) if name in table.columns]
     if others:
@@ -100,7 +100,7 @@ def _as_votes(table: Table) -> Table:
             f"{shown([*_MODELS, *_GAMES])}", found=f"also {shown(others)}",
             hint="Delete the columns that are not to be read",
         )  # fmt: skip
-    with relocated(table.place, table.name):  # errors must name the columns of the file
+    with relocated(table.place, table.name):  # check first: errors name columns of the file
         for name in _MODELS:
             tables.present(table.columns[name], name)
     frame, games = pd.DataFrame(dict(table.columns)), []
@@ -134,7 +134,7 @@ def refuse_labels(name: str, options: ReadOptions) -> None:
 
 
 def _chosen(table: Table, options: ReadOptions) -> dict[str, str]:
-    """Return the columns of voters and items, or raise if columns are missing."""
+    """Return the names of the columns of voters and items, or raise if columns are missing."""
     columns = list(table.columns)
     one_hot = _WINNER not in columns and any(name in columns for name in _ONE_HOT)
     needed = [*SIDES, *(_ONE_HOT if one_hot else [_WINNER])]
@@ -163,7 +163,7 @@ def _require(needed: list[str], table: Table) -> None:
 
 
 def _winners(table: Table) -> pd.Series[Any]:
-    """Return the winner of each vote in words, or raise if a vote has none."""
+    """Return the winner of each vote as a word, or raise if a vote has no winner."""
     columns = table.columns
     if _WINNER not in columns:
         return _of_one_hot(table)
@@ -191,7 +191,7 @@ def _require_words(table: Table, column: str, words: list[str], hint: str) -> No
 
 
 def _of_one_hot(table: Table) -> pd.Series[Any]:
-    """Return the winner of each vote from three columns, of which one has a 1."""
+    """Return the winner of each vote, from three columns of which exactly one must be 1."""
     with relocated(table.place, table.name):
         marks = np.stack([tables.numbers(table.columns[name], name) for name in _ONE_HOT], axis=1)
     bad = np.flatnonzero(~(np.isin(marks, (0, 1)).all(axis=1) & (marks.sum(axis=1) == 1)))

@@ -1,10 +1,10 @@
 """The JSON format of Argilla 2: ``dataset.records.to_json(path)`` writes a list of records.
 
-The reader reads the responses to one question, or the suggestions: labels, ratings, or rankings. If
-there are several questions, name one with ``label=``. The item is the record's ``id``, or the
-metadata or field named with ``item=``; the annotator is ``user_id``; ``pool=``, ``cluster=``,
-``stratum=`` and ``trial=`` name metadata or fields too. `dissensus.read_predictions` reads
-suggestions; the system is the ``agent``.
+The reader reads the responses to one question: labels, ratings, or rankings. If there are several
+questions, name one with ``label=``. The item is the record's ``id``, or the metadata or field that
+``item=`` names; the annotator is ``user_id``. ``pool=``, ``cluster=``, ``stratum=`` and ``trial=``
+name metadata or fields too. `dissensus.read_predictions` reads suggestions in place of responses;
+the system is the ``agent``.
 
 With ``kind="set"`` the labels of a multi-label question are one answer, and an empty list is the
 empty set.
@@ -33,7 +33,7 @@ _REASON: Final = "a response of Argilla has no such field"
 
 
 def recognised(columns: Collection[str]) -> bool:
-    """Return whether a table of records with these columns looks like this export."""
+    """Return whether a table of records with these columns looks like an export of Argilla."""
     return "fields" in columns and ("responses" in columns or "suggestions" in columns)
 
 
@@ -93,7 +93,7 @@ def _group(export: Export, place: str, record: Record, group: str) -> Record:
 
 
 def _labels(export: Export, place: str, value: Any) -> Iterator[Record]:
-    """Yield the label, or the labels of a ranking with their ranks."""
+    """Yield the cells of each label of a response: the label and, in a ranking, its rank."""
     labels = isinstance(value, list) and not any(
         isinstance(element, dict | list) for element in value
     )
@@ -115,7 +115,10 @@ def _labels(export: Export, place: str, value: Any) -> Iterator[Record]:
 
 
 def _cell(export: Export, place: str, record: Record, role: str) -> Any:
-    """Return the metadata or field named for a role; for items the default is the id."""
+    """Return the record's metadata or field that the caller named for a role.
+
+    For items the default is the id.
+    """
     parts = [
         part for part in (record.get("fields"), record.get("metadata")) if isinstance(part, dict)
     ]

@@ -1,8 +1,8 @@
 """Tables of counts: an item column, then one column per label with the number of votes.
 
-The table does not name the annotators: every vote becomes a separate annotator, "item: 1", "item:
-2" and so on. Annotators of different items are different. The columns, in order, are the label
-space.
+The table does not name the annotators. Each vote becomes an annotation by a separate annotator,
+"item: 1", "item: 2" and so on; annotators of different items are different. The columns of votes,
+in order, are the label space.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from dissensus.errors import AnnotationError, folded, relocated, warn_caller
 from dissensus.kernels.types import Floats, Ints
 
 MOST: Final = 5_000_000
-"""Maximum number of votes in a table: each takes some 350 bytes while it is read."""
+"""Maximum number of votes in a table: each takes about 350 bytes of memory during reading."""
 
 
 def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
-    """Read a table of items by labels that counts votes."""
+    """Read a table of items (rows) by labels (columns), whose cells are numbers of votes."""
     roles = (ANNOTATOR, LABEL, "rank", "confidence", "pool", "trial")
     options.refuse("counts", "the table only counts votes", *roles)
     table = read_table(path, options)
@@ -52,7 +52,7 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
 
 
 def _votes(table: Table, columns: dict[str, pd.Series[Any]]) -> Ints:
-    """Return the table of votes, or raise unless all are whole numbers, 0 or more."""
+    """Return numbers of votes (item, label), or raise unless they are whole and not negative."""
     out = np.zeros((len(next(iter(columns.values()))), len(columns)))
     for place, (name, values) in enumerate(columns.items()):
         with relocated(table.place, table.name):
@@ -80,13 +80,13 @@ def _votes(table: Table, columns: dict[str, pd.Series[Any]]) -> Ints:
 
 _TOTALS: Final = frozenset({"total", "totals", "sum", "n", "count", "votes", "n_votes", "n_labels"})
 _BY_CHANCE: Final = 5
-"""With fewer items, a label may have half of the votes of every item by chance."""
+"""With fewer items there is no warning: a label may have half of each item's votes by chance."""
 
 
 def _refuse_total(votes: Floats, names: list[str], table: str) -> None:
-    """Raise if a column with the name of a total is the sum of the others; warn of other sums.
+    """Raise if a column is the sum of the other columns and has the name of a total.
 
-    Such a column would be read as a label with half of all votes.
+    It would be read as a label with half of all votes. Warn if the column has another name.
     """
     used = votes[np.ix_(votes.any(axis=1), votes.any(axis=0))]
     if used.shape[1] < 3:

@@ -1,7 +1,7 @@
 """Tables of crowd-kit, with the columns ``task``, ``worker`` and ``label``.
 
-The file name extension determines the format of the table. Name other columns
-with ``item=``, ``annotator=`` and ``label=``.
+The extension of the file determines how the table is read. If columns have other names, pass them
+as ``item=``, ``annotator=`` and ``label=``.
 """
 
 from __future__ import annotations

@@ -1,19 +1,21 @@
-"""A test run of DeepEval in JSON, in the folder that ``DEEPEVAL_RESULTS_FOLDER`` names.
+"""A test run of DeepEval in JSON: a file in the folder that ``DEEPEVAL_RESULTS_FOLDER`` names.
 
 The file is one object. ``testCases`` and ``conversationalTestCases`` list test cases, each with a
 list ``metricsData``. In ``.deepeval/.latest_test_run.json`` this object is in the field
-``testRunData``. The result of ``evaluate`` as JSON (``model_dump_json``) is read too; its names are
-``test_results`` and ``metrics_data``.
+``testRunData``. The result of ``evaluate`` as JSON (``model_dump_json``) is read too; the names of
+these lists are then ``test_results`` and ``metrics_data``.
 
 Each metric is an annotator or system. Its label for a test case is ``success``, true or false; with
-``kind="continuous"`` (or "ordinal") it is ``score``. ``label=`` names one metric to read alone.
+``kind="continuous"`` (or "ordinal") its label is ``score``. To read only one metric, name it with
+``label=``.
 
 The item is the ``name`` of the test case. ``item=``, ``cluster=`` and ``stratum=`` name other
 fields of the test case, such as "input", or of its ``metadata``.
 
-A metric that failed with an ``error``, or has no ``success`` or ``score``, has no label:
-`dissensus.read_predictions` refuses such test cases, unless ``on_missing="drop"``;
-`dissensus.read_annotations` warns of them; ``attrs["missing_scores"]`` counts missing labels.
+A metric that failed with an ``error``, or without ``success`` (or ``score``), has no label for a
+test case. `dissensus.read_predictions` refuses test cases without a label, unless
+``on_missing="drop"``. `dissensus.read_annotations` warns of them, and ``attrs["missing_scores"]``
+counts the missing labels.
 
 Structure: DeepEval (confident-ai/deepeval), ``deepeval/test_run/test_run.py`` (TestRun),
 ``deepeval/test_run/api.py`` (LLMApiTestCase, ConversationalApiTestCase),
@@ -46,14 +48,14 @@ _CASES: Final = {
     "conversationalTestCases": "metricsData",
     "test_results": "metrics_data",
 }
-"""The lists of test cases, and the field of their metrics."""
+"""For each list of test cases: the field that contains the metrics of a test case."""
 _LATEST: Final = "testRunData"
-"""Field of the test run in the file of the latest run that DeepEval keeps."""
+"""The field that contains the test run in DeepEval's file of the latest run."""
 _ALIKE: Final = 'Test cases have the same name: name another field, such as item="input"'
 
 
 def recognised(columns: Collection[str]) -> bool:
-    """Return whether an object with these names looks like a test run."""
+    """Return whether an object with these names looks like a test run of DeepEval."""
     return any(name in columns for name in (*_CASES, _LATEST))
 
 
@@ -101,7 +103,7 @@ def _scores(path: Path, options: ReadOptions) -> Scores:
 
 
 def _by_metric(problems: Problems, place: str, metrics: list[Any], numbers: bool) -> Record:
-    """Return the verdict or score of each metric; None if the metric failed."""
+    """Return by metric: ``success``, or ``score`` with ``numbers``; None if the metric failed."""
     scores: Record = {}
     for metric in metrics:
         name = metric.get("name") if isinstance(metric, dict) else None

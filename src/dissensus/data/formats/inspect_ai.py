@@ -1,20 +1,21 @@
-"""The table of samples of Inspect (inspect_ai), which ``samples_df(logs)`` makes from its logs.
+"""The table of samples that Inspect (inspect_ai) makes from logs with ``samples_df(logs)``.
 
 Write the table with ``to_csv(path, index=False)`` or ``to_parquet(path)``. Each row is a sample of
-an evaluation in an epoch. Each column ``score_<scorer>`` is an annotator or system, with the name
-of the scorer; its cells are the labels, such as "C" and "I". ``label=`` names one scorer to read
-alone. ``score_<scorer>_answer``, ``_explanation`` and ``_metadata`` (of the column group
+an evaluation in an epoch. Each column ``score_<scorer>`` is an annotator or system with the name of
+the scorer; the cells are its labels, such as "C" and "I". To read only one scorer, name it with
+``label=``. ``score_<scorer>_answer``, ``_explanation`` and ``_metadata`` (of the column group
 ``SampleScores``) are not read.
 
-The item is ``id``. With several epochs or evaluations in a table, ``item="sample_id"`` makes each
+The item is ``id``. If the table has several epochs or evaluations, ``item="sample_id"`` makes each
 row an item. ``item=``, ``cluster=`` and ``stratum=`` name other columns, such as "metadata_topic"
 or, with the column group ``EvalModel``, "model".
 
-`dissensus.read_predictions` refuses samples without a score, unless ``on_missing="drop"``;
-`dissensus.read_annotations` warns of them; ``attrs["missing_scores"]`` counts missing scores.
+`dissensus.read_predictions` refuses samples without a score, unless ``on_missing="drop"``.
+`dissensus.read_annotations` warns of them, and ``attrs["missing_scores"]`` counts the missing
+scores.
 
-To compare answers of models, not scores, read the table without a format: ``item="id"``,
-``system="model"``, ``label="score_<scorer>_answer"``.
+To compare the answers of models in place of scores, read the table without a format:
+``item="id"``, ``system="model"``, ``label="score_<scorer>_answer"``.
 
 Structure: Inspect, page "Log Dataframes" (inspect.aisi.org.uk/dataframe.html) and the reference of
 inspect_ai.analysis: ``samples_df``, ``SampleSummary``, ``SampleScores``.
@@ -47,7 +48,7 @@ _REPEATED: Final = (
 
 
 def recognised(columns: Collection[str]) -> bool:
-    """Return whether a table with these columns looks like the table of samples."""
+    """Return whether a table with these columns looks like Inspect's table of samples."""
     return {"eval_id", "sample_id"} <= {*columns} and any(_scorers(columns))
 
 
@@ -79,14 +80,14 @@ def _scores(path: Path, options: ReadOptions) -> Scores:
 
 
 def _scorers(columns: Collection[str]) -> dict[str, str]:
-    """Return the column of each scorer, without its details."""
+    """Return the name of each scorer's column of scores, by scorer."""
     scores = [name for name in columns if name.startswith(_SCORE)]
     details = {f"{name}{detail}" for name in scores for detail in _DETAILS}
     return {name.removeprefix(_SCORE): name for name in scores if name not in details}
 
 
 def _opened(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a column with its lists and objects, which are text in the table, parsed."""
+    """Return a column in which lists and objects, which the table contains as text, are parsed."""
     objects = {text for text in column if isinstance(text, str) and text[:1] in {"[", "{"}}
     parsed = {}
     for text in objects:

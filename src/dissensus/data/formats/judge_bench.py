@@ -1,19 +1,20 @@
-"""Data sets of JUDGE-BENCH: scores that people gave to texts, in JSON.
+"""Data sets of JUDGE-BENCH in JSON: scores that people gave to texts.
 
-The file is one object. ``annotations`` describes the metrics; ``instances`` lists the texts, each
-with ``annotations``: for each metric the list ``individual_human_scores``. The reader reads one
-metric. If there are several, name one with ``label=``.
+The file is one object. ``annotations`` describes the metrics. ``instances`` lists the texts; the
+``annotations`` of a text contain, for each metric, the list ``individual_human_scores``. The reader
+reads one metric. If there are several, name one with ``label=``.
 
 The item is the instance's ``id``. ``item=``, ``cluster=`` and ``stratum=`` name a field of the
-instance, or of the object in its field ``instance``. Scores have no names of annotators: each score
-becomes a separate annotator, "id: 1", "id: 2" and so on, as in the format "counts". Annotators of
-different items are different.
+instance, or of the object in its field ``instance``. The file does not name the annotators. Each
+score is by a separate annotator, "id: 1", "id: 2" and so on, as in the format "counts"; annotators
+of different items are different.
 
 The kind follows from the metric's ``category``: "categorical" is nominal, and its ``labels_list``
 is the label space; "graded" is ordinal; "continuous" is continuous. ``kind=`` and ``labels=`` take
-precedence. Instances without individual scores (ToxicChat has majorities only) are left out with a
+precedence. Instances without individual scores (ToxicChat has only majorities) are left out with a
 warning, and counted in ``attrs["unscored_instances"]``. ``mean_human`` and ``majority_human`` are
-not read. In some data sets the only score of an instance is such a mean, rounded (SummEval).
+not read. In some data sets, such as SummEval, the only individual score of an instance is a rounded
+mean of annotators.
 
 Structure: JUDGE-BENCH (dmg-illc/JUDGE-BENCH on GitHub), ``data/README.md`` and
 ``data/example.json``; ``labels_list`` from the data sets in ``data/``.
@@ -34,7 +35,7 @@ from dissensus.dims import ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
 from dissensus.errors import brief, shown
 
 KINDS: Final = {"categorical": "nominal", "graded": "ordinal", "continuous": "continuous"}
-"""The kind of the labels of each category of metrics."""
+"""For each category of metrics: the kind of its labels."""
 
 _SCORES: Final = "individual_human_scores"
 _ANNOTATIONS: Final = "annotations"
@@ -42,7 +43,7 @@ _REASON: Final = "scores of JUDGE-BENCH have no such field"
 
 
 def recognised(columns: Collection[str]) -> bool:
-    """Return whether an object with these names looks like such a data set."""
+    """Return whether an object with these names looks like a data set of JUDGE-BENCH."""
     return "instances" in columns and _ANNOTATIONS in columns
 
 
@@ -89,7 +90,7 @@ def _fields(instance: Record) -> Record:
 
 
 def _of_metrics(problems: Problems, place: str, instance: Record) -> dict[str, list[Any]]:
-    """Return the individual scores of each metric."""
+    """Return the individual scores of an instance, by metric."""
     by_metric = instance.get(_ANNOTATIONS)
     good = isinstance(by_metric, dict) and all(
         isinstance(entry, dict) and isinstance(entry.get(_SCORES), list)
@@ -103,13 +104,13 @@ def _of_metrics(problems: Problems, place: str, instance: Record) -> dict[str, l
 
 
 def _declared(export: Export, content: Record, metric: str) -> Record:
-    """Return the description of a metric, empty if there is none."""
+    """Return the file's description of a metric; {} if there is none."""
     described = export.objects("", content.get(_ANNOTATIONS), _ANNOTATIONS)
     return next((entry for entry in described if entry.get("metric") == metric), {})
 
 
 def _read(export: Export, declared: Record) -> xr.Dataset:
-    """Read the rows as labels of the declared kind, from the declared label space."""
+    """Return annotations with the kind and the label space that the file declares."""
     options, category = export.options, declared.get("category")
     if options.kind is not None or category not in KINDS:
         return export.annotations()

@@ -1,15 +1,14 @@
-"""The JSON export of Label Studio: tasks with annotations (and predictions).
+"""The JSON export of Label Studio: tasks with annotations and predictions.
 
 The reader reads one control of the labelling interface: ``<Choices>``, ``<Rating>`` or
 ``<Number>``. If there are several, name one with ``label=``. The item is the task's ``id``, or the
-field of the task's ``data`` named with ``item=``; the annotator is ``completed_by``; ``cluster=``
-and ``stratum=`` name fields of ``data``.
+field of the task's ``data`` that ``item=`` names. The annotator is ``completed_by``. ``cluster=``
+and ``stratum=`` name fields of ``data`` too.
 
 Annotations that were cancelled (skipped), or that leave this control empty, are left out with a
 warning, and counted in ``attrs["cancelled_annotations"]`` and ``attrs["empty_annotations"]``. With
 ``kind="set"`` all choices of an annotation are one answer, and an empty control is the empty set.
-`dissensus.read_predictions` reads predictions in the same file; the system is the
-``model_version``.
+`dissensus.read_predictions` reads the predictions in the file; the system is ``model_version``.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from dissensus.dims import ANNOTATOR, CLUSTER, ITEM, LABEL, STRATUM, SYSTEM
 from dissensus.errors import brief, shown
 
 CONTROLS: Final = ("choices", "rating", "number")
-"""The types of controls that give one label or number for the whole item."""
+"""The types of controls whose answer is a label or a number for the whole item."""
 
 _REASON = "an annotation of Label Studio has no such field"
 
 
 def recognised(columns: Collection[str]) -> bool:
-    """Return whether a table of records with these columns looks like this export."""
+    """Return whether a table of records with these columns looks like a Label Studio export."""
     return "data" in columns and ("annotations" in columns or "predictions" in columns)
 
 
@@ -84,7 +83,7 @@ def _export(path: Path, options: ReadOptions, group: str, role_of_respondent: st
 
 
 def _statements(export: Export, tasks: list[Record]) -> Iterator[tuple[str, Record, Record]]:
-    """Yield each annotation or prediction with its place and its task."""
+    """Yield the place in the file, the task, and the record of each annotation or prediction."""
     group = export.noun
     for number, task in enumerate(tasks):
         place = f"task {task.get('id', number)}"
@@ -108,7 +107,10 @@ def _object(export: Export, place: str, record: Record, name: str) -> Record:
 
 
 def _answer(export: Export, place: str, statement: Record, control: str) -> Any:
-    """Return the choice or number given with a control, or all of sets; None if there is none."""
+    """Return the choice or number that an annotation gives with a control, None if it has none.
+
+    For sets, return the list of all choices; None only if the annotation was cancelled.
+    """
     if statement.get("was_cancelled"):
         return None
     answers: list[Any] = []
@@ -147,6 +149,9 @@ def _respondent(export: Export, place: str, statement: Record) -> Any:
 
 
 def _cell(export: Export, place: str, task: Record, role: str) -> Any:
-    """Return the field of the task's data named for a role; for items the default is the id."""
+    """Return the field of the task's data that the caller named for a role.
+
+    For items the default is the id.
+    """
     fields = {**_object(export, place, task, "data"), "id": task.get("id")}
     return export.cell(place, role, fields, "the task's data")

@@ -1,20 +1,21 @@
 """Data sets of the shared task Learning with Disagreements (LeWiDi), editions 2023 and 2025.
 
-The file is one JSON object: the names of items, each with a record. A record has ``annotators``,
-names with commas between them, and ``annotations``: in 2023 labels with commas between them, in the
-same order; in 2025 an object from annotator to label.
+The file is one JSON object from the name of an item to its record. In a record, ``annotators`` are
+names separated by commas. ``annotations`` are, in 2023, labels separated by commas, in the order of
+the annotators; in 2025, an object from annotator to label.
 
 The item is its name in the file. ``item=``, ``cluster=`` and ``stratum=`` name a field of the
 record or of its ``other_info``, such as "lang".
 
 Annotators may give several labels to an item, as in VariErrNLI of 2025 ("contradiction,neutral").
-``kind="set"`` reads all labels of an annotator as one answer. ``label="neutral"`` reads whether an
-annotator gave this label, true or false; ``soft_label`` in the file answers this for each label.
+``kind="set"`` reads all labels of an annotator as one answer. ``label="neutral"`` reads, as true or
+false, whether an annotator gave this label.
 
 Items without annotations, as in test sets, are left out with a warning, and counted in
 ``attrs["empty_items"]``. ``soft_label``, ``hard_label`` and the other annotations in ``other_info``
-are not read. Labels are as in ``annotations``, even if ``soft_label`` is coarser (ConvAbuse
-has grades from 1 to -3). The label space is the labels that occur, unless ``labels=`` is given.
+are not read. Labels are read as ``annotations`` contains them, even if ``soft_label`` has fewer
+labels (ConvAbuse has grades from 1 to -3). The label space is ``labels=``, or all labels that occur
+in the file.
 
 Structure: for 2025 the README of the data ("Common JSON Format"), which is on the competition's
 page at Codabench, linked from le-wi-di.github.io; for 2023 (SemEval-2023 task 11) the files of
@@ -41,7 +42,7 @@ _ANNOTATORS, _ANNOTATIONS = "annotators", "annotations"
 
 
 def recognised(columns: Collection[str]) -> bool:
-    """Return whether a record with these fields looks like a record of such a data set."""
+    """Return whether a record with these fields looks like a record of LeWiDi."""
     return {_ANNOTATORS, _ANNOTATIONS} <= {*columns}
 
 
@@ -89,7 +90,7 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
 
 
 def _labels(problems: Problems, place: str, record: Any) -> dict[str, list[Any]]:
-    """Return the labels of each annotator of a record; none if the record is of a test set."""
+    """Return the labels of a record by annotator; {} for a record of a test set, without labels."""
     fields = record if isinstance(record, dict) else {}
     people, labels = fields.get(_ANNOTATORS), fields.get(_ANNOTATIONS)
     if not isinstance(people, str) or not isinstance(labels, str | dict):
@@ -101,7 +102,7 @@ def _labels(problems: Problems, place: str, record: Any) -> dict[str, list[Any]]
     names = _split(people)
     if isinstance(labels, str):
         owners, values = names, [[label] if label else [] for label in _split(labels)]
-    else:  # names may have blanks around them
+    else:  # strip names: some have blanks around them
         owners, values = [name.strip() for name in labels], [*map(_several, labels.values())]
     if not values:
         return {}
@@ -130,7 +131,7 @@ def _split(text: str) -> list[str]:
 
 
 def _several(given: Any) -> list[Any]:
-    """Return the labels of one annotator."""
+    """Return the labels that one annotator gave an item, as a list."""
     if isinstance(given, str):
         return [part for part in _split(given) if part]
     return given if isinstance(given, list) else [] if given is None else [given]
@@ -139,7 +140,7 @@ def _several(given: Any) -> list[Any]:
 def _require_label(
     export: Export, labels_by_item: dict[str, dict[str, list[Any]]], wanted: str | None
 ) -> None:
-    """Raise if there are no labels, or the label that label= names does not occur."""
+    """Raise if no item has a label, or if the label ``wanted`` (of label=) does not occur."""
     labels = [
         label
         for by_annotator in labels_by_item.values()

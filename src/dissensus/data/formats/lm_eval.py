@@ -3,19 +3,20 @@
 Each line is the result for one document: ``doc_id``, ``doc``, ``target``, ``filtered_resps``,
 ``filter``, and the values of the metrics that ``metrics`` lists. Each metric is an annotator or
 system, and its value for a document, such as 0 or 1, is the label. If the file has several filters,
-the filter is part of the name: "exact_match,strict-match". ``label=`` names one metric to read
-alone.
+the name of the annotator or system includes the filter: "exact_match,strict-match". To read only
+one metric, name it with ``label=``.
 
-``label="filtered_resps"`` reads the answers of the model instead: the text that the filter left,
-one for each document. The system is then called "filtered_resps": rename it with
+``label="filtered_resps"`` reads the answers of the model in place of metrics: one text for each
+document, after the filter. The system is then called "filtered_resps": rename it with
 ``pred.assign_coords(system=["name of the model"])``. Log-likelihoods of choices are not an answer
 in text, and are refused.
 
 The item is ``doc_id``. ``item=``, ``cluster=`` and ``stratum=`` name fields of the line or of
 ``doc``.
 
-`dissensus.read_predictions` refuses documents without a value, unless ``on_missing="drop"``;
-`dissensus.read_annotations` warns of them; ``attrs["missing_scores"]`` counts missing values.
+`dissensus.read_predictions` refuses documents without a value, unless ``on_missing="drop"``.
+`dissensus.read_annotations` warns of them, and ``attrs["missing_scores"]`` counts the missing
+values.
 
 Structure: lm-evaluation-harness, ``docs/interface.md`` (``--log_samples``); the names of fields are
 in ``lm_eval/evaluator.py`` and ``lm_eval/loggers/evaluation_tracker.py``.
@@ -44,7 +45,7 @@ _TWICE: Final = (
 
 
 def recognised(columns: Collection[str]) -> bool:
-    """Return whether records with these fields look like such samples."""
+    """Return whether records with these fields look like samples of lm-evaluation-harness."""
     return {_ID, _ANSWERS} <= {*columns}
 
 
@@ -81,12 +82,12 @@ def _scores(path: Path, options: ReadOptions) -> Scores:
 
 
 def _key(item: Any, place: str) -> Any:
-    """Return the key of a line's document; each line without an item has its own key."""
+    """Return a key by which lines of one document are joined: its item, or else its place."""
     return item if isinstance(item, str | int) else place
 
 
 def _values(problems: Problems, place: str, record: Record, wanted: str | None) -> Record:
-    """Return the values to read from a line, by name."""
+    """Return the values of a line by name: the answer if ``wanted``, else the metrics."""
     if wanted is not None and wanted.partition(",")[0] == _ANSWERS:
         answers = record.get(_ANSWERS)
         if isinstance(answers, list) and len(answers) == 1 and isinstance(answers[0], str):

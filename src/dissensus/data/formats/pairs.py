@@ -1,11 +1,11 @@
-"""Votes on pairs of systems: which of two answers is better, or neither.
+"""Votes on pairs of systems: a voter prefers one of two answers, or calls them a tie.
 
 The file is a table (.csv, .tsv, .json, .jsonl, .parquet) with one row for each vote:
 
-* ``left`` and ``right``: the systems; if voters saw one answer first, it is on the left;
+* ``left`` and ``right``: the systems; if voters saw one answer first, its system is on the left;
 * ``winner``: "left", "right", "tie", or the name of the system that won;
-* ``annotator``, or else ``judge``, if there is such a column: the voter;
-* ``item``, if there is such a column: the prompt.
+* ``annotator`` or, without this column, ``judge`` (optional): the voter;
+* ``item`` (optional): the prompt.
 
 ``annotator=`` and ``item=`` name other columns. Other columns are not read. For other words and
 columns: ``dx.pairs(table, left=..., right=..., winner=..., ties=...)``.
@@ -32,11 +32,11 @@ from dissensus.errors import FormatError, relocated
 
 _NEEDED: Final = ("left", "right", "winner")
 _OWN: Final = {ANNOTATOR: (ANNOTATOR, "judge"), ITEM: (ITEM,)}
-"""Names of the columns of voters and prompts."""
+"""Default names of the columns of voters and prompts, in the order in which they are tried."""
 
 
 def recognised(columns: Collection[str]) -> bool:
-    """Return whether a table with these columns looks like such votes."""
+    """Return whether a table with these columns looks like votes on pairs."""
     return {*_NEEDED} <= {*columns}
 
 

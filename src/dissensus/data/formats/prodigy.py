@@ -1,13 +1,14 @@
 """The JSONL of Prodigy: each line is one decision by one annotator.
 
-The annotator is ``_annotator_id`` or, if that is missing, ``_session_id``. The label of a line
-depends on the question; ``attrs["label_source"]`` says how it was read:
+The annotator is ``_annotator_id`` or, if this is missing, ``_session_id``. The contents of the file
+determine how labels are read; ``attrs["label_source"]`` describes it:
 
-* a choice (lines with ``accept``): the accepted option, or with ``kind="set"`` all accepted
-  options, if any; the item is ``_input_hash``;
-* a yes-or-no question about a ``label`` that an annotator rejected: "accept" or "reject"; the item
-  is the question, ``_task_hash``;
-* a ``label`` that all annotators accepted: the label itself; the item is ``_input_hash``.
+* Lines have a list ``accept`` (a choice): the label is the accepted option, or with ``kind="set"``
+  the set of all accepted options; the item is ``_input_hash``.
+* Lines have a ``label``, and some line of the file is rejected: each line is a yes-or-no question
+  with the label "accept" or "reject"; the item is the question, ``_task_hash``.
+* Lines have a ``label``, and no line is rejected: the label is ``label``; the item is
+  ``_input_hash``.
 
 ``label="answer"`` makes every line a yes-or-no question. ``item=``, ``pool=``, ``cluster=``,
 ``stratum=`` and ``trial=`` may name other fields. Lines with the answer "ignore", rejected choices
@@ -38,7 +39,7 @@ _LABEL: Final = "the label, which nobody rejected"
 
 
 def recognised(columns: Collection[str]) -> bool:
-    """Return whether a table of records with these columns looks like this export."""
+    """Return whether a table of records with these columns looks like an export of Prodigy."""
     return "answer" in columns and ("_input_hash" in columns or "_task_hash" in columns)
 
 
@@ -101,7 +102,7 @@ def _label_source(export: Export, places: list[str], records: list[Record]) -> s
 
 
 def _fields(options: ReadOptions, source: str) -> dict[str, tuple[str, ...]]:
-    """Return the names of the fields for each role, in the order in which they are tried."""
+    """Return, for each role, the names of fields in the order in which they are tried."""
     item = "_task_hash" if source == _QUESTION else "_input_hash"
     fields = {ITEM: (item,), ANNOTATOR: ("_annotator_id", "_session_id")}
     for role in (ITEM, ANNOTATOR, POOL, CLUSTER, STRATUM, "trial"):
@@ -112,7 +113,7 @@ def _fields(options: ReadOptions, source: str) -> dict[str, tuple[str, ...]]:
 
 
 def _label(export: Export, place: str, record: Record, source: str) -> Any:
-    """Return the label of one line, None if there is none."""
+    """Return the label of one line, None if the line has no label."""
     if record["answer"] == "ignore":
         return None
     if source != _CHOICE:

@@ -1,20 +1,22 @@
 """The results of promptfoo in JSON: ``promptfoo eval --output results.json``.
 
 The file is one object; ``results.results`` lists the results, one for each test, prompt and
-provider. Each assertion (``gradingResult.componentResults``) is an annotator or system, named after
-its ``metric`` or, without one, its ``type``, such as "llm-rubric"; the rating of a person is called
-"human". Its label for a result is ``pass``, true or false; with ``kind="continuous"`` (or
-"ordinal") it is ``score``. ``label=`` names one assertion to read alone, and ``label="success"``
-reads the verdict on the whole result (``success`` or ``score``).
+provider. Each assertion (``gradingResult.componentResults``) is an annotator or system. Its name is
+the ``metric`` of the assertion or, without a metric, the ``type``, such as "llm-rubric"; the rating
+of a person has the type "human". Its label for a result is ``pass``, true or false; with
+``kind="continuous"`` (or "ordinal") its label is ``score``. To read only one assertion, name it
+with ``label=``. ``label="success"`` reads the verdict on the whole result (``success`` or
+``score``).
 
 An item is one result. Its name is ``testIdx`` or, with ``item=``, a variable (``vars``) or another
-field of the result. If there are several providers or prompts, the name continues with
-them: "3: openai:gpt-4, prompt 0". ``cluster=`` and ``stratum=`` name fields or variables too, and
-"provider" is the provider's label or id.
+field of the result. If there are several providers or prompts, the name includes them: "3:
+openai:gpt-4, prompt 0". ``cluster=`` and ``stratum=`` name fields or variables too. The field
+"provider" is read as the provider's label or id.
 
-A result with an error of the provider or of the test (``failureReason`` 2) has no labels:
-`dissensus.read_predictions` refuses such results, unless ``on_missing="drop"``;
-`dissensus.read_annotations` warns of them; ``attrs["missing_scores"]`` counts missing labels.
+A result with an error of the provider or of the test (``failureReason`` 2) has no labels.
+`dissensus.read_predictions` refuses these results, unless ``on_missing="drop"``.
+`dissensus.read_annotations` warns of them, and ``attrs["missing_scores"]`` counts the missing
+labels.
 
 Structure: promptfoo, pages "Output Formats" and "Reference" (EvaluateResult, GradingResult) of its
 documentation; ``testIdx``, ``promptIdx``, ``failureReason`` and the assertion from
@@ -45,12 +47,12 @@ from dissensus.errors import FormatError, brief, shown
 
 SUCCESS: Final = "success"
 _ERROR: Final = 2
-"""The ``failureReason`` of results with an error."""
+"""The ``failureReason`` of a result with an error of the provider or of the test."""
 _SAME: Final = 'Results have the same name: name another variable with item=, or use item="id"'
 
 
 def recognised(columns: Collection[str]) -> bool:
-    """Return whether an object with these names looks like such results."""
+    """Return whether an object with these names looks like results of promptfoo."""
     return {"evalId", "results"} <= {*columns}
 
 
@@ -92,7 +94,7 @@ def _scores(path: Path, options: ReadOptions) -> Scores:
 
 
 def _fields(result: Record) -> Record:
-    """Return the variables and fields of a result; the provider by its label or id."""
+    """Return the variables and fields of a result; "provider" is the provider's label or id."""
     provider, variables = result.get("provider"), result.get("vars")
     if isinstance(provider, dict):
         provider = provider.get("label") or provider.get("id")
@@ -100,7 +102,7 @@ def _fields(result: Record) -> Record:
 
 
 def _with_suffixes(samples: list[Sample]) -> list[Sample]:
-    """Name the provider and the prompt of each sample, if there are several."""
+    """Return the samples with a suffix: the provider and the prompt, if there are several."""
     parts = [
         (f"{sample.fields['provider']}", f"prompt {sample.fields.get('promptIdx')}")
         for sample in samples
@@ -113,7 +115,7 @@ def _with_suffixes(samples: list[Sample]) -> list[Sample]:
 
 
 def _by_assertion(problems: Problems, place: str, result: Record, options: ReadOptions) -> Record:
-    """Return the verdict or score of each assertion; nothing if there was an error."""
+    """Return the verdict or score of each assertion by name; None if there was an error."""
     numbers, failed = wants_numbers(options), result.get("failureReason") == _ERROR
     if options.named(LABEL) == SUCCESS:
         return {SUCCESS: None if failed else result.get("score" if numbers else SUCCESS)}

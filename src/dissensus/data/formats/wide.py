@@ -1,8 +1,8 @@
 """Wide tables: an item column, then one column per annotator (or per system).
 
-Empty cells are missing labels; annotators and items without labels are kept. All columns
-except those of items, clusters and strata are annotators, or systems. A cell contains one label.
-For rankings, confidences and trials use a table with one row per annotation.
+A cell contains one label; empty cells are missing labels. All columns except those of items,
+clusters and strata are annotators or systems. Annotators and items without labels are kept. For
+rankings, confidences and trials use a table with one row per annotation.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _REASON = "a cell contains one label, and the columns are annotators or systems"
 
 
 def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
-    """Read a table of items by annotators."""
+    """Read a table of items (rows) by annotators (columns)."""
     roles = (ANNOTATOR, LABEL, "rank", "confidence", "pool", "trial")
     options.refuse("wide", _REASON, *roles)
     table = read_table(path, options)
@@ -42,7 +42,10 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
 def annotations_in(
     table: Table, options: ReadOptions, items: list[Any], columns: Columns
 ) -> xr.Dataset:
-    """Read columns of annotators; the groups of items are columns of the table."""
+    """Return annotations; ``columns`` are the labels of each annotator.
+
+    Clusters and strata are columns of the table.
+    """
     frame = pd.DataFrame(_typed(table, columns, options))
     frame.index = pd.Index(items, dtype=object)
     with relocated("row {}".format, table.name):
@@ -51,13 +54,13 @@ def annotations_in(
 
 
 def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
-    """Read a table of items by systems."""
+    """Read a table of items (rows) by systems (columns)."""
     options.refuse("wide", _REASON, SYSTEM, LABEL, "score", "rank")
     return predictions_of(read_table(path, options), options)
 
 
 def predictions_of(table: Table, options: ReadOptions) -> xr.Dataset:
-    """Read the predictions in a table of items by systems; empty cells are missing predictions."""
+    """Return the predictions in a table of items by systems; an empty cell is a missing one."""
     return predictions_in(table, options, *split(table, options, "systems"))
 
 
@@ -65,7 +68,10 @@ def predictions_in(
     table: Table, options: ReadOptions, items: list[Any], columns: Columns,
     empty: str = "an empty cell",
 ) -> xr.Dataset:  # fmt: skip
-    """Read columns of systems; ``empty`` describes a missing prediction in messages."""
+    """Return predictions; ``columns`` are the predictions of each system.
+
+    ``empty`` describes a missing prediction in messages.
+    """
     frame = pd.DataFrame(_typed(table, columns, options))
     kept, names = _complete(table, options, items, frame, empty), list(frame.columns)
     row, column = np.repeat(kept, len(names)), np.tile(np.arange(len(names)), len(kept))
@@ -86,7 +92,10 @@ def predictions_in(
 def _complete(
     table: Table, options: ReadOptions, items: list[Any], frame: pd.DataFrame, empty: str
 ) -> npt.NDArray[np.intp]:
-    """Return the rows with predictions of all systems; raise if others must not be dropped."""
+    """Return the numbers of the rows in which every system has a prediction.
+
+    Raise if there are other rows and ``on_missing="raise"``, or if no row is left.
+    """
     blank = frame.isna().to_numpy()
     if blank.any() and options.on_missing == "raise":
         first, column = (int(place) for place in np.argwhere(blank)[0])
@@ -145,7 +154,10 @@ def distinct(
 
 
 def _typed(table: Table, columns: Columns, options: ReadOptions) -> Columns:
-    """Recognise numbers in the cells of a text file, jointly for all columns."""
+    """Return columns of labels, in which `typed_labels` has converted all cells of a text file.
+
+    All columns are converted together, because a label is the same in each column.
+    """
     if not table.text:
         return columns
     rows, names = len(next(iter(columns.values()))), list(columns)
@@ -159,7 +171,10 @@ def _typed(table: Table, columns: Columns, options: ReadOptions) -> Columns:
 
 
 def with_groups(ann: xr.Dataset, table: Table, options: ReadOptions) -> xr.Dataset:
-    """Add the clusters and strata of a table that has one row for each item, in order."""
+    """Return annotations with the clusters and strata that ``options`` name.
+
+    The table must have one row for each item, in the order of the items.
+    """
     for dim in (CLUSTER, STRATUM):
         name = options.columns.get(dim)
         if name is not None:

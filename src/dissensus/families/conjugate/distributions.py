@@ -41,14 +41,14 @@ class PowerMultinomial(Discrete):
 
     .. math:: f(s \mid n, p, \gamma) = \left[\frac{n!}{\prod_k s_k!} \prod_k p_k^{s_k}\right]^\gamma
 
-    At :math:`\gamma = 1` it is the multinomial distribution. Else the density is not
+    At :math:`\gamma = 1` it is the multinomial distribution. Otherwise, the density is not
     normalised over s, and is meant for inference about p: each of the n labels counts
-    :math:`\gamma` times. Random draws are those of the multinomial, whatever :math:`\gamma`.
+    :math:`\gamma` times. Random draws are multinomial counts for any :math:`\gamma`.
 
     Parameters
     ----------
     n : tensor_like of int
-        Number of labels given.
+        Number of labels: the sum of the counts.
     p : tensor_like of float
         Probabilities along the last axis.
     power : tensor_like of float
@@ -62,7 +62,7 @@ class PowerMultinomial(Discrete):
     >>> import pymc as pm
     >>> from dissensus.families.distributions import PowerMultinomial
     >>> counts = PowerMultinomial.dist(n=4, p=[0.7, 0.3], power=0.5)
-    >>> float(np.exp(pm.logp(counts, [3, 1]).eval()).round(4))  # the root of .4116
+    >>> float(np.exp(pm.logp(counts, [3, 1]).eval()).round(4))  # square root of .4116
     0.6416
     >>> int(pm.draw(counts, random_seed=1).sum())
     4
@@ -83,6 +83,6 @@ class PowerMultinomial(Discrete):
         return support_point(Multinomial.dist(n=n, p=p, size=size))
 
     def logp(value: Any, n: Any, p: Any, power: Any) -> Any:  # noqa: N805
-        """Return the log density, tempered."""
+        """Return the multinomial log density times the power."""
         tempered = power * logp_of(Multinomial.dist(n=n, p=p), value)
         return check_parameters(tempered, power > 0, msg="power > 0")

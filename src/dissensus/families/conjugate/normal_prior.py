@@ -1,19 +1,19 @@
-r"""The prior that the items of normal scores share, learned with means and variances summed out.
+r"""The prior that items of `normal_scores` share, learned with means and variances summed out.
 
 .. math::
 
     m = c + s\,x_1, \qquad k = e^{x_2}, \qquad a = 2 e^{x_3}, \qquad b = a v\, e^{x_4}, \qquad
     x \sim \mathrm{Normal}(0,\ (1, 1.5, 1, 1))
 
-with c and s the middle and the spread of items' means, and v an item's typical variance. The prior
-is in these units of the scores, and is only weakly informative. With predictions,
-:math:`t \sum_j w_j z_{ij}` is added to the prior mean of item i, with z the standardised numbers of
-the systems j, :math:`w \sim \mathrm{Normal}(0, 1 / \sqrt J)` for J systems, and t the standard
-deviation of items' means, at least s.
+with c the median of items' means, v the median of their variances, and s the median distance of
+their means from c, plus :math:`\sqrt v`. In these units, the prior of x is weakly informative. With
+predictions, :math:`t \sum_j w_j z_{ij}` is added to the prior mean of item i, with z the
+standardised numbers of the systems j, :math:`w \sim \mathrm{Normal}(0, 1 / \sqrt J)` for J systems,
+and t the larger of s and the standard deviation of items' means.
 
 If items belong to several strata, each stratum has a mean and weights of its own around :math:`x_1`
-and w. The standard deviations between strata, :math:`\sigma` of means and :math:`\sigma' / \sqrt J`
-of weights in the same units, are learned (`dissensus.kernels.ellipses`).
+and w. The standard deviations between strata are learned, in the same units: :math:`\sigma` for
+means and :math:`\sigma' / \sqrt J` for weights (`dissensus.kernels.ellipses`).
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ INFERENCE: Final = (
     "and variances by exact draws, given the prior"
 )
 MOST_ITEMS: Final = 1000
-"""Maximum number of items from which the prior is learned; they are chosen by their names. More
-items would change no reported digit, and every draw reads all of them."""
+"""Maximum number of items from which the prior is learned; they are chosen by hashes of their
+names. More items would change no reported digit, and would make every draw slower."""
 
 
 class Units(NamedTuple):
@@ -72,9 +72,9 @@ class Units(NamedTuple):
     spread: float
     variance: float
     reach: float
-    """The unit of the weights of predictions: the larger of the spread and the standard deviation
-    of items' means. This standard deviation is the weight of standardised predictions that equal
-    the means. In skewed scores it is much larger than the spread."""
+    """The unit of the weights of predictions: the larger of `spread` and the standard deviation of
+    items' means. A system whose numbers equal the items' means has this standard deviation as its
+    weight. If scores are skewed, it is much larger than `spread`."""
 
     def prior(self, x: Floats) -> NormalGamma:
         """Return (m, k, a, b) for x (..., 4), of an item without predictions."""
@@ -83,7 +83,7 @@ class Units(NamedTuple):
         return NormalGamma(self.centre + self.spread * x[..., 0], np.exp(x[..., 1]), a, b)
 
     def of_items(self, x: Floats, standard: Floats) -> NormalGamma:
-        """Return (m, k, a, b) for x, with m (item); ``standard`` (item, system) is z."""
+        """Return (m, k, a, b); with predictions, m is (item). ``standard`` (item, system) is z."""
         prior = self.prior(x)
         return (
             prior._replace(m=prior.m + self.reach * (standard @ x[4:])) if standard.size else prior
@@ -91,7 +91,7 @@ class Units(NamedTuple):
 
 
 NO_NUMBERS: Final[Floats] = np.zeros((1, 0))
-"""The standardised numbers where there are no predictions."""
+"""Standardised numbers (item, system) of no systems, for a prior without predictions."""
 
 
 def grid_step(value: Floats) -> float:
@@ -109,8 +109,8 @@ def grid_step(value: Floats) -> float:
 def rounded(data: Moments, step: float) -> Moments:
     """Raise each item's variance to at least that of rounding, step**2 / 12.
 
-    On a coarse scale many items have equal scores. A variance of 0 would make them infinitely
-    likely, and would be learned for all items.
+    On a coarse scale, all scores of many items are equal. A variance of 0 would make these scores
+    infinitely likely, so that the prior would have variance 0 for all items.
     """
     rounding = (data.n - 1).clip(0) * step**2 / 12
     return data._replace(squares=np.maximum(data.squares, rounding))
@@ -142,8 +142,8 @@ def units_of(data: Moments) -> Units:
 def weight_spread(n_systems: int) -> float:
     """Return the prior standard deviation of each weight w.
 
-    It falls with the number of systems, so that the prior is not wider with many systems: otherwise
-    the uncertainty of the weights would count as errors of every system.
+    It decreases with the number of systems, so that the prior of an item's mean is not wider with
+    many systems. Otherwise, the uncertainty of the weights would count as errors of every system.
     """
     return 1.0 / math.sqrt(n_systems)
 
@@ -201,11 +201,11 @@ def draw_priors(
 def draw_priors_of_strata(
     units: Units, data: Moments, draws: int, tune: int, keys: Keys, numbers: Numbers
 ) -> Floats:
-    """Draw priors with a mean and weights for each stratum: (chain, draw, ...).
+    """Draw chains of priors with a mean and weights for each stratum.
 
-    The last axis has x_2 to x_4 and x_1; weights times the square root of the number of systems;
-    the logarithms of the standard deviations between strata; the mean and weights of each stratum;
-    and the log density.
+    Returns (chain, draw, number). The numbers are x_2 to x_4 and x_1; weights times the square root
+    of the number of systems; the logarithms of the standard deviations between strata; the mean and
+    weights of each stratum; and the log density.
     """
     n, stratum = len(numbers.systems), numbers.stratum
     assert stratum is not None
@@ -232,7 +232,7 @@ def draw_priors_of_strata(
 
 
 class NormalPrior(NamedTuple):
-    """Draws of the prior, from all items."""
+    """Draws of the prior's parameters, given the items that it is learned from."""
 
     values: Floats
     """(chain, draw, 4 + system): in the order of `NAMES`, then the weights of predictions."""
@@ -243,23 +243,23 @@ class NormalPrior(NamedTuple):
     stored: bool = True
     """Whether a fit also stores these draws; fits of chunks do not."""
     of_strata: dict[str, xr.DataArray] | None = None
-    """Standard deviations between strata, and the means and weights of strata."""
+    """Standard deviations between strata, and the mean and weights of each; None without strata."""
 
     def each(self, numbers: Numbers) -> NormalGamma:
-        """Return the parameters (chain, draw, 1); m is (chain, draw, item) if items differ."""
+        """Return m, k, a and b (chain, draw, 1); m is (chain, draw, item) if items differ in it."""
         m, k, a, variance = np.moveaxis(self.values[..., None, :4], -1, 0)
         if self.of_strata is not None:
             m = self.of_strata[f"stratum_{NAMES[0]}"].to_numpy()[..., numbers.stratum]
             if numbers.systems:
                 weight = self.of_strata[f"stratum_{WEIGHT}"].to_numpy()
-                for j in range(len(numbers.systems)):  # no array (chain, draw, item, system)
+                for j in range(len(numbers.systems)):  # avoids an array (chain, draw, item, system)
                     m = m + weight[..., numbers.stratum, j] * numbers.centred[:, j]
         elif numbers.systems:
             m = m + self.values[..., 4:] @ numbers.centred.T
         return NormalGamma(m, k, a, a * variance)
 
     def groups(self) -> dict[str, dict[str, xr.DataArray]]:
-        """Return the groups of a fit."""
+        """Return the draws and their log density as groups of a fit."""
         each = zip(NAMES, np.moveaxis(self.values[..., :4], -1, 0), strict=True)
         prior = {name: xr.DataArray(values, dims=SAMPLE) for name, values in each}
         if self.systems:
@@ -270,19 +270,19 @@ class NormalPrior(NamedTuple):
         return {"posterior": prior, "sample_stats": {"lp": density}}
 
     def diagnosed(self) -> dict[str, Any]:
-        """Diagnose the chains, and warn if they are poor."""
+        """Return convergence diagnostics of the prior; warn if they are poor."""
         return diagnosed_parameters(self.groups()["posterior"])
 
 
 def teaching(data: Moments, step: float, which: npt.NDArray[np.bool_]) -> Moments:
-    """Return the moments that the prior is learned from, of the items ``which``."""
+    """Return the moments of the items in the mask ``which``: the prior is learned from them."""
     return rounded(Moments(*(values[which] for values in data)), step)
 
 
 FEW: Final = 20
 """Minimum number of items per system for good estimates of the weights of three or more systems
 (`benchmarks/real_scores.py`: with 12 items per system and five systems, squared errors of the best
-system are 1.7 times too large; with 30 and two systems, intervals have their coverage)."""
+system are 1.7 times too large; with 30 and two systems, intervals have nominal coverage)."""
 
 
 def warn_of_many(n_items: int, numbers: Numbers) -> None:
@@ -307,7 +307,7 @@ def teachers(items: npt.NDArray[Any], data: Moments) -> npt.NDArray[np.bool_]:
 def learned(
     data: Moments, numbers: Numbers, units: Units, size: Size, tune: int, rng: np.random.Generator
 ) -> NormalPrior:
-    """Draw the prior, each chain in a thread; ``data`` and ``numbers`` are of the same items."""
+    """Draw the prior, each chain in its own thread, from the ``data`` and ``numbers`` of items."""
     standard = numbers.centred / numbers.scale if numbers.systems else NO_NUMBERS
     keys = row_keys(np.arange(size[0], dtype=np.uint64), seed=fitting.stream_seed(rng))
     if numbers.strata:
@@ -354,7 +354,7 @@ def _of_strata(draws: Floats, units: Units, numbers: Numbers) -> NormalPrior:
 
 
 def in_graph(units: Units, numbers: Numbers) -> Any:
-    """Write the prior's parameters as part of a PyMC model; m is (item) if items differ."""
+    """Add the prior to a PyMC model; return m, k, a and b. m is (item) if items differ in it."""
     import pymc as pm
 
     def own(name: str, mean: Any, unit: Any, sd: Any, *dims: str) -> Any:
@@ -383,7 +383,10 @@ def in_graph(units: Units, numbers: Numbers) -> Any:
 
 
 def log_marginal(prior: Any, data: Moments) -> Any:
-    """Write the log density of scores with means and variances summed out, up to a constant."""
+    """Return a graph of the log density of scores, with means and variances summed out.
+
+    A constant is left out.
+    """
     import pytensor.tensor as pt
 
     m, k, a, b = prior

@@ -1,4 +1,4 @@
-"""Covariates of items and annotators: the numbers of a formula, evaluated on two tables."""
+"""Covariates: a formula evaluated on a table of items and a table of annotators."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Columns = Mapping[str, tuple[str, "pd.Series[Any]"]]
 
 
 class Covariates(NamedTuple):
-    """Covariates of each label, centred: ``mu`` is the mean where all covariates are average."""
+    """Centred covariates of each label: ``mu`` is then the mean at average covariates."""
 
     formula: str
     terms: Array
     value: Floats  # (annotation, term)
     mean: Floats  # (term): the averages that were subtracted
     of_pairs: Callable[[Ints, Ints], Floats] | None = None
-    """From codes of items and of annotators (pair) to covariates (pair, term), centred."""
+    """Function of item and annotator codes (pair); returns centred covariates (pair, term)."""
 
 
 def covariates(formula: Any, annotations: xr.Dataset, items: Any, annotators: Any) -> Covariates:
@@ -73,7 +73,7 @@ def covariates(formula: Any, annotations: xr.Dataset, items: Any, annotators: An
 
 
 def _places(annotations: xr.Dataset) -> dict[str, Ints]:
-    """Return, for each dim of variables, the index of each label along it."""
+    """Return the codes of each label's item and annotator, and its row, by the name of the dim."""
     codes = {dim: f"{dim}_code" for dim in (ITEM, ANNOTATOR)}
     out = {dim: annotations[name].to_numpy() for dim, name in codes.items() if name in annotations}
     return out | {ANNOTATION: np.arange(annotations.sizes[ANNOTATION])}
@@ -164,7 +164,7 @@ def _variables(text: str) -> list[str]:
             "formula", expected="a formula with an intercept: the model has one",
             found=repr(text), hint="Remove 0 or -1 from the formula",
         )  # fmt: skip
-    return sorted(described.var_names - {""})  # the name of numbers in a call
+    return sorted(described.var_names - {""})  # formulae lists numbers in a call as ""
 
 
 def _columns(variables: list[str], annotations: xr.Dataset, items: Any, annotators: Any) -> Columns:
@@ -234,7 +234,7 @@ def _opened(
 def _column(values: pd.Series[Any]) -> pd.Series[Any]:
     """Return categories in their order, numbers as floats, and everything else as text."""
     if isinstance(values.dtype, pd.CategoricalDtype):
-        # Ordered, so that formulae keeps the order of categories; the first is the reference.
+        # The package formulae keeps the order of ordered categories; the first is the reference.
         return values.cat.remove_unused_categories().cat.as_ordered()
     if values.dtype == object:  # a list in a mapping, perhaps with missing entries
         present = values[values.notna()]
@@ -274,7 +274,7 @@ def _evaluated(text: str, table: pd.DataFrame) -> Any:
 
 
 def constants(terms: Array, value: Floats, mean: Floats) -> dict[str, xr.DataArray]:
-    """Return covariates and their averages, if there are any, for a fit's constant data."""
+    """Return covariates and their averages for a fit's constant data; empty without covariates."""
     if not len(terms):
         return {}
     names = {TERM: terms}
@@ -285,7 +285,7 @@ def constants(terms: Array, value: Floats, mean: Floats) -> dict[str, xr.DataArr
 
 
 def aliasing_warnings(terms: Array, value: Floats, pool: Ints) -> Iterator[str]:
-    """Return a warning if terms are linear combinations of others: these are not identified."""
+    """Return a warning of terms that are linear combinations of others, and so not identified."""
     dependent = [terms[k] for k in aliased(value, pool)]
     if dependent:
         several = len(dependent) > 1
@@ -299,7 +299,7 @@ def aliasing_warnings(terms: Array, value: Floats, pool: Ints) -> Iterator[str]:
 
 
 def aliased(value: Floats, pool: Ints) -> list[int]:
-    """Return the terms that are linear combinations of indicators of pools and of earlier terms."""
+    """Return indices of terms that are linear combinations of earlier terms and pool indicators."""
     rows = np.concatenate([np.eye(int(pool.max(initial=0)) + 1)[pool], value], axis=1)
     spread = np.linalg.norm(rows, axis=0)
     rows = rows / np.where(spread > 0, spread, 1.0)

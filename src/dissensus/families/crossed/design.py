@@ -3,8 +3,8 @@
 If effects explain all numbers exactly, the posterior may be improper. Let N numbers equal a sum of
 effects, and let r be the rank of the design: effects can fit any r numbers exactly. As the residual
 standard deviation s goes to 0, the density of the numbers, with effects integrated out, grows as
-s^-(N - r). If N > r, its product with a prior that is positive at 0 has no finite integral. If
-N = r, for example with one label for each item, the density stays finite.
+s^-(N - r). If N > r, the product of this density with a prior that is positive at 0 has no finite
+integral. If N = r, for example with one label for each item, the density stays finite.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dissensus.families.crossed.process import Process
 
 FEW_SHARED: Final = 5
-"""The correlation of two pools that share fewer items is close to its prior."""
+"""If two pools share fewer items, the posterior of their correlation is close to its prior."""
 _REPEATED: Final = 0.05
 """Share of repeated labels above which a warning is given."""
 _LEVEL: Final = 0.9
@@ -42,7 +42,7 @@ _TOO_NARROW: Final = 1.5
 _CHANCE: Final = 0.001
 _ROUNDS: Final = 100
 _STALLED: Final = 0.99
-"""If a round leaves more than this share of the sum of squares, the sum does not go to 0."""
+"""If subtracting means leaves a larger share of the sum of squares, a residual remains."""
 
 
 def warn_of_design(process: Process) -> None:
@@ -58,7 +58,7 @@ def warn_of_design(process: Process) -> None:
 
 
 def _of_items(process: Process) -> Iterator[str]:
-    """Name items without labels, and labels that are all the same."""
+    """Warn of items without labels, and of labels that are all the same."""
     n = np.bincount(process.item, minlength=process.annotations.sizes[ITEM])
     bare = process.annotations[ITEM].to_numpy()[n == 0]
     if len(bare):
@@ -88,7 +88,7 @@ def _of_terms(process: Process) -> Iterator[str]:
 
 
 def _of_pools_alike(process: Process, pools: Array) -> Iterator[str]:
-    """Name pools whose labels are all the same."""
+    """Warn of pools whose labels are all the same."""
     for p, name in enumerate(pools):
         value = process.value[process.pool == p]
         if len(value) > 1 and (value == value[0]).all():
@@ -101,11 +101,11 @@ def _of_pools_alike(process: Process, pools: Array) -> Iterator[str]:
 
 
 def _of_variances(process: Process) -> Iterator[str]:
-    """Name the variances that cannot be separated, pool by pool."""
+    """Warn of variances that cannot be separated, for each pool."""
     rows = [process.pool == p for p in range(process.n_pools)]
     each = [pairs(process.item[own], process.member[own]) for own in rows]
     # If pools share the residual, one pool suffices to learn it. The same holds for a fixed
-    # residual if pools share the cutpoints of three or more labels: their distances set the scale.
+    # residual if pools share two or more cutpoints: the distances of cutpoints set the scale.
     shared = (process.family == GAUSSIAN and process.n_sd == 1) or (
         process.family == ORDINAL and len(process.labels) > 2
     )
@@ -142,7 +142,7 @@ def _of_pool(
 def _of_pairs(
     process: Process, seen: Pairs, pool_phrase: str, *, residual_known: bool, several: bool
 ) -> Iterator[str]:
-    """Warn of variances that pairs do not separate, if annotators have effects.
+    """Warn of variances that pairs of labels do not separate, in a model with annotator effects.
 
     ``several``: whether there are several annotators and several items.
     """
@@ -185,7 +185,7 @@ def _of_pairs(
 
 
 def _of_singles(process: Process, own: np.ndarray, pool_phrase: str) -> Iterator[str]:
-    """Warn of a single annotator or item, which leaves a standard deviation to its prior."""
+    """Warn of a single annotator or item: their standard deviation depends on its prior only."""
     people = [] if process.anonymous else [(process.member, "annotator", "sigma_annotator")]
     for codes, noun, sigma in (*people, (process.item, "item", "sigma_item")):
         if own.sum() > 1 and len(np.unique(codes[own])) == 1:
@@ -196,7 +196,7 @@ def _of_singles(process: Process, own: np.ndarray, pool_phrase: str) -> Iterator
 
 
 def _of_effects(process: Process) -> Iterator[str]:
-    """Name groups of annotators that share no item, if effects of annotators can be learned."""
+    """Warn of groups of annotators that share no item, if annotators' effects can be learned."""
     if process.anonymous:
         return
     item, annotator = process.item, process.member_annotator[process.member]
@@ -280,7 +280,7 @@ def _of_noise(process: Process) -> Iterator[str]:
         return
     names = process.annotations[ANNOTATOR].to_numpy()[process.member_annotator]
     cell = process.item * process.n_pools + process.pool
-    for p in range(process.n_sd):  # of all pools, or of each
+    for p in range(process.n_sd):  # one for all pools, or one for each
         rows = (process.pool == p) | (process.n_sd == 1)
         unequal = unequal_noise(process.value[rows], cell[rows], process.member[rows])
         if unequal is None:
@@ -305,18 +305,19 @@ def unequal_noise(value: Floats, cell: Ints, annotator: Ints) -> tuple[Floats, f
     r"""Return each annotator's residual sd, and the factor by which sigma's interval is too narrow.
 
     Residuals are labels less the means of items and of annotators, which are subtracted in turn.
-    The residuals of annotator j have :math:`f_j` of f degrees of freedom, and the variance
+    The residuals of annotator j have :math:`f_j` of the f degrees of freedom, and variance
     :math:`v_j`; v is the mean of these variances, weighted by :math:`f_j / f`. Between sets of J
     annotators, the variance of v is :math:`J / (J - 1) \sum_j (f_j / f)^2 (v_j - v)^2`; under the
-    model it is :math:`2 v^2 / f`. The factor is the root of the ratio. The residuals of an item are
-    correlated, so that the factor is too small if items have only two or three labels.
+    model it is :math:`2 v^2 / f`. The factor is the square root of the ratio of these variances.
+    The residuals of an item are correlated, so that the factor is too small if items have only two
+    or three labels.
 
-    None if fewer than two annotators have five degrees of freedom, if the factor is below 1.5, or
-    if Levene's test, which is robust to heavy tails, finds no difference between the annotators'
-    absolute residuals (p above .001).
+    Return None if fewer than two annotators have five degrees of freedom, if the factor is below
+    1.5, or if Levene's test, which is robust to heavy tails, finds no difference between the
+    annotators' absolute residuals (p above .001).
 
-    On vcc2018_mos the factor is 2.6, on popquorn_offensiveness 2.4. Estimates of sigma from random
-    halves of their annotators differ by 2.5 and 2.4 times the standard deviation of the model.
+    In the study vcc2018_mos the factor is 2.6, in popquorn_offensiveness 2.4. Estimates of sigma
+    from random halves of the annotators differ by 2.5 and 2.4 times the model's standard deviation.
 
     >>> item, who = (axis.ravel() for axis in np.indices((20, 2)))
     >>> unequal_noise(np.arange(40.0), item, who)  # None: all residuals are 0
@@ -342,7 +343,7 @@ def unequal_noise(value: Floats, cell: Ints, annotator: Ints) -> tuple[Floats, f
 
 
 def _differ(value: Floats, group: Ints) -> bool:
-    """Return whether means of groups differ, by an analysis of variance at `_CHANCE`."""
+    """Return whether means of groups differ, by an analysis of variance at level `_CHANCE`."""
     _, group, size = np.unique(group, return_inverse=True, return_counts=True)
     mean = np.bincount(group, value) / size
     between = float(np.sum(size * (mean - value.mean()) ** 2)) / (len(size) - 1)
@@ -351,7 +352,7 @@ def _differ(value: Floats, group: Ints) -> bool:
 
 
 def _prior_interval(process: Process) -> str:
-    """Return the prior interval of a correlation: its LKJ prior is a beta scaled to (-1, 1)."""
+    """Return a correlation's prior interval as text; its LKJ prior is a beta scaled to (-1, 1)."""
     shape = process.lkj - 1 + process.n_pools / 2
     end = 2 * float(beta.ppf((1 + _LEVEL) / 2, shape, shape)) - 1
     return f"between {-end:.2f} and {end:.2f}"
@@ -374,10 +375,10 @@ def require_residual(process: Process) -> None:
 def require_unexplained(
     value: Floats, cell: Ints, member: Ints | None, pool_phrase: str = ""
 ) -> None:
-    """Raise if numbers equal a sum of effects, although there are too many for an exact fit.
+    """Raise if numbers equal a sum of effects, and are more than effects can always fit exactly.
 
-    ``cell`` holds codes of items, or of items in a pool; ``member`` those of annotators, or is None
-    if annotators have no effects. ``pool_phrase`` is for the message, such as " of pool 'a'".
+    ``cell`` holds codes of items, or of items in a pool; ``member`` holds codes of annotators, or
+    is None if annotators have no effects. The message contains ``pool_phrase`` (" of pool 'a'").
 
     >>> require_unexplained(np.array([1.0, 1.0, 2.0]), np.array([0, 0, 1]), None)
     Traceback (most recent call last):
@@ -401,14 +402,14 @@ def require_unexplained(
 
 
 def _without_means(rest: Floats, codes: Sequence[Ints]) -> Floats:
-    """Subtract means of groups, of items and then of annotators, in turn."""
+    """Return numbers less the means of items, and then less the means of annotators."""
     for code in codes:
         rest = rest - (np.bincount(code, rest) / np.maximum(np.bincount(code), 1))[code]
     return rest
 
 
 def _left(value: Floats, cell: Ints, member: Ints | None) -> bool:
-    """Return whether a residual remains if means of items and annotators are subtracted in turn."""
+    """Return whether a residual remains after means of items and annotators are subtracted."""
     rest = value - value.mean()
     nothing = _NEGLIGIBLE**2 * float(rest @ rest)
     for _ in range(_ROUNDS):

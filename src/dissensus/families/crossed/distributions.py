@@ -1,4 +1,4 @@
-"""The distribution of ordered labels that cutpoints make of a latent normal number."""
+"""The distribution of ordered labels: a latent normal number, cut into labels at cutpoints."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pytensor.tensor.random.utils import normalize_size_param
 from dissensus.errors import ArgumentError
 
 _SLIM: Final = 1e-3
-"""Largest width for the series of `_log_stretch`, where it is exact to the last digits. For larger
-widths, differences lose at most three of sixteen digits."""
+"""Largest width at which `_log_stretch` uses a series, which is then exact to the last digits. For
+larger widths, differences of functions lose at most 3 of 16 digits."""
 
 
 class CumulativeProbitRV(SymbolicRandomVariable):
-    """The number of cutpoints below a normal number around eta."""
+    """The number of cutpoints below a draw from Normal(eta, 1)."""
 
     name = "cumulative_probit"
     extended_signature = "[rng],[size],(),(k)->[rng],()"
@@ -47,7 +47,8 @@ class CumulativeProbit(Discrete):
 
     A label is the number of cutpoints below a draw from Normal(:math:`\eta`, 1). Log-probabilities
     and gradients are exact to about ten digits, also far in a tail and for cutpoints that are close
-    together; `pymc.OrderedProbit`, which computes probabilities first, gives minus infinity there.
+    together. `pymc.OrderedProbit` computes probabilities first: it gives minus infinity far in a
+    tail, and loses digits if cutpoints are close together.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ class CumulativeProbit(Discrete):
         """Return the log-probability of labels; minus infinity for other values."""
         last = cutpoint.shape[-1]
         code = pt.clip(value, 0, last).astype("int64")
-        # The first and the last label have one cutpoint, which is used for both sides here: an
+        # The first and the last label have only one cutpoint, which is used for both sides: an
         # infinite cutpoint would make gradients NaN (zero times infinity).
         below = _chosen(cutpoint, pt.maximum(code - 1, 0))
         above = _chosen(cutpoint, pt.minimum(code, last - 1))
@@ -120,7 +121,7 @@ def _place(latent: Any, cutpoint: Any) -> Any:
 
 
 def _chosen(cutpoint: Any, place: Any) -> Any:
-    """Return the cutpoint at each place, of a common vector or of each value's row."""
+    """Return the cutpoint at each place, from a common vector or from each value's row."""
     if cutpoint.type.ndim == 1:
         return cutpoint[place]
     place, _ = pt.broadcast_arrays(place, cutpoint[..., 0])
@@ -129,7 +130,7 @@ def _chosen(cutpoint: Any, place: Any) -> Any:
 
 
 def _log_stretch(lower: Any, width: Any, first: Any, last: Any) -> Any:
-    r"""Return :math:`\log[\Phi(l + w) - \Phi(l)]`, open below for the first label, above for the last.
+    r"""Return :math:`\log[\Phi(l + w) - \Phi(l)]`; for the first and last label, one tail.
 
     The interval is mirrored so that its middle is at or below 0; it then goes from -s to e. A
     common factor is taken out, in which d (``depth``) is the distance of e below 0:
@@ -138,8 +139,8 @@ def _log_stretch(lower: Any, width: Any, first: Any, last: Any) -> Any:
 
     R does not underflow. It has one of three forms: a sum of two error functions around 0, a
     difference of scaled error functions in the tail, or a series in w for narrow intervals, where
-    these would cancel. All three are finite everywhere, so that gradients are finite.
-    """  # noqa: E501
+    the other two would cancel. All three are finite everywhere, so that gradients are finite.
+    """
     middle = lower + width / 2
     far = pt.abs(middle)
     edge = first | last

@@ -41,7 +41,7 @@ from dissensus.sampling import convergence
 
 Draws = dict[str, Floats]
 """Draws in natural units (chain, draw, ...), by the names of `PARAMETERS`. They have the dims of
-`Parameter`, with the pool even if there is one; ``annotator_effect`` is (chain, draw, member)."""
+`Parameter`, which include a single pool; but ``annotator_effect`` is (chain, draw, member)."""
 _GIBBS: Final = {
     GAUSSIAN: "exact Gibbs sampling, effects and means integrated out in turn",
     ORDINAL: "exact Gibbs sampling of the latent numbers behind ordered labels",
@@ -62,7 +62,7 @@ class CrossedFit(base.Fit[Process, Draws]):
         self.data = process.data()
 
     def renamed(self, posterior: xr.Dataset) -> Mapping[str, xr.DataArray] | None:
-        """Return correlations as their Cholesky factor, and cutpoints as the gaps between them."""
+        """Return the Cholesky factors of correlations, and the gaps between cutpoints."""
         out = {}
         if "correlation" in posterior:
             each = posterior["correlation"]
@@ -79,7 +79,7 @@ class CrossedFit(base.Fit[Process, Draws]):
         return _GIBBS[self.process.family]
 
     def require_room(self) -> None:
-        """Raise if the effects would take too much memory."""
+        """Raise if the draws of effects would take more than 4 GB."""
         process, n_items = self.process, self.annotations.sizes[ITEM]
         n_effects = n_items * process.n_pools + len(process.member_pool)
         if self.effects:
@@ -92,11 +92,11 @@ class CrossedFit(base.Fit[Process, Draws]):
             )
 
     def chain(self, rng: np.random.Generator, draws: int) -> _Chain:
-        """Return a chain at its start."""
+        """Return a chain at its starting values."""
         return _Chain(self.process, self.data, rng, draws, self.effects)
 
     def gathered(self, chains: Sequence[Any], rng: np.random.Generator) -> Draws:
-        """Return the draws in natural units; effects of unlabelled items are drawn here."""
+        """Return draws in natural units; draw effects of items in pools that did not label them."""
         trace = base.stacked(chains)
         kept = parameters_of(self.process, effects=self.effects)
         draws = {parameter.name: getattr(trace, parameter.slot) for parameter in kept}
@@ -110,7 +110,7 @@ class CrossedFit(base.Fit[Process, Draws]):
         return draws
 
     def replayed(self, posterior: xr.Dataset, rng: np.random.Generator) -> Draws:  # noqa: ARG002
-        """Return the draws of NUTS, with the dims of pools that the PyMC model leaves out."""
+        """Return the draws of NUTS; an axis for the pool is added where the PyMC model has none."""
         draws: Draws = {}
         for parameter in parameters_of(self.process):
             values = posterior[parameter.name].to_numpy()
@@ -145,14 +145,14 @@ class CrossedFit(base.Fit[Process, Draws]):
         return xr.Dataset({_observed(self.process): _rows(self.process, np.stack(each))})
 
     def posterior_predictive(self, draws: Draws, rng: np.random.Generator) -> xr.Dataset:
-        """Draw new labels, by the same annotators and of the same items."""
+        """Draw new labels by the same annotators for the same items."""
         eta = _predictors(self.process, draws)
         each = [_new(self.process, draws, eta[c], c, rng) for c in range(len(eta))]
         return xr.Dataset({_observed(self.process): _rows(self.process, np.stack(each))})
 
 
 class _Chain:
-    """A chain with its state and trace."""
+    """The state of a chain, and the trace of its draws."""
 
     scratch = frozenset({"known"})
 
@@ -190,9 +190,9 @@ def _start(process: Process, data: Crossed, rng: np.random.Generator) -> Paramet
 
 
 def _predictors(process: Process, draws: Draws) -> Floats:
-    """Return the sum of mean and effects (chain, draw, annotation)."""
+    """Return the linear predictor of each label (chain, draw, annotation)."""
     eta = np.empty((*draws["mu"].shape[:2], len(process.value)))
-    for chain in range(len(eta)):  # a chain at a time: each summand is as large as the sum
+    for chain in range(len(eta)):  # by chain: each summand is large
         eta[chain] = draws["mu"][chain][:, process.pool]
         eta[chain] += draws["item_effect"][chain][:, process.item, process.pool]
         if len(process.terms):
@@ -219,7 +219,7 @@ def _rows(process: Process, values: Any) -> xr.DataArray:
 
 
 def parameters(process: Process, draws: Draws) -> dict[str, xr.DataArray]:
-    """Name the draws of everything but effects."""
+    """Return the draws of all parameters except effects, with named dims."""
     return {
         parameter.name: _named(process, parameter, draws[parameter.name])
         for parameter in parameters_of(process, effects=False)
@@ -227,7 +227,7 @@ def parameters(process: Process, draws: Draws) -> dict[str, xr.DataArray]:
 
 
 def _named(process: Process, parameter: Parameter, values: Floats) -> xr.DataArray:
-    """Name the dims of draws, without the pool where there is one pool or one residual."""
+    """Return draws with named dims, without the pool's if there is one pool or one residual."""
     names, coords = parameter.dims, _coordinates(process)
     if process.pools is None or (parameter.name == "sigma" and process.n_sd == 1):
         names = tuple(dim for dim in parameter.dims if dim != POOL)
@@ -254,7 +254,7 @@ def _coordinates(process: Process) -> dict[str, Any]:
 
 
 def _diagnosed(posterior: Mapping[str, xr.DataArray]) -> dict[str, Any]:
-    """Diagnose the chains for all parameters together, using each correlation once."""
+    """Return diagnostics over all parameters, in which each correlation counts once."""
     judged = dict(posterior)
     if "correlation" in judged:
         n_pools = judged["correlation"].sizes[POOL]
@@ -306,13 +306,13 @@ def _log_likelihood(process: Process, draws: Draws, eta: Floats, chain: int) -> 
 
 
 def _new(process: Process, draws: Draws, eta: Floats, chain: int, rng: np.random.Generator) -> Any:
-    """Draw new labels for one chain, by the same annotators and of the same items."""
+    """Draw new labels by the same annotators for the same items, for one chain."""
     if process.family == GAUSSIAN:
         return eta + _sd(process, draws, chain) * rng.standard_normal(eta.shape)
     if process.family == BERNOULLI:
         return (rng.logistic(size=eta.shape) < eta).astype(np.int64)
     latent = eta + rng.standard_normal(eta.shape)
     code = np.zeros(eta.shape, dtype=np.int64)
-    for k in range(draws["cutpoint"].shape[-1]):  # over cutpoints, not over draws
+    for k in range(draws["cutpoint"].shape[-1]):  # a loop over the few cutpoints
         code += latent > draws["cutpoint"][chain][:, k, None]
     return code

@@ -20,7 +20,7 @@ Prior = tuple[Any, ...]
 
 FORMS: Final = {"half_normal": HALF_NORMAL, "half_t": HALF_T, "exponential": EXPONENTIAL}
 _DEGREES: Final = 3.0
-"""Degrees of freedom of a half-t prior: with its heavy tail, data that conflict with it prevail."""
+"""Degrees of freedom of a half-t prior. Its heavy tail lets data that conflict with it prevail."""
 NAMES: Final = {
     "gaussian": ("mu", "sigma_item", "sigma_annotator", "sigma"),
     "bernoulli": ("mu", "sigma_item", "sigma_annotator"),
@@ -32,7 +32,7 @@ def priors_for(
     family: str, value: Floats, given: Mapping[str, Sequence[Any]] | None, *, anonymous: bool,
     covariates: bool = False,
 ) -> dict[str, Prior]:  # fmt: skip
-    """Return the prior of each parameter; the prior of coefficients is empty unless given."""
+    """Return the prior of each parameter; that of ``coefficient`` is empty unless given."""
     names = [n for n in NAMES[family] if not (anonymous and n == "sigma_annotator")]
     names += ["coefficient"] * covariates
     given = checked_names(given, names)

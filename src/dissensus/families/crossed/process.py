@@ -32,11 +32,11 @@ SAMPLERS: Final = ("gibbs", "nuts")
 RESIDUALS: Final = ("shared", "pool")
 KINDS: Final = ("continuous", "ordinal", "nominal")
 _SIZE: Final = 1e100
-"""Largest range of numbers: squares are then finite."""
+"""Largest range of the numbers: squares of smaller numbers are finite."""
 OBSERVED: Final = {GAUSSIAN: "score"}
-"""Name of the observed variable, ``label_code`` for the other families."""
+"""Name of the observed variable; for families that are not listed, ``label_code``."""
 LATENT_SD: Final = {BERNOULLI: float(np.pi / np.sqrt(3)), ORDINAL: 1.0}
-"""Standard deviation of the residual on the latent scale, where it is fixed."""
+"""Standard deviation of the latent residual, for families in which it is fixed."""
 
 
 class Process(NamedTuple):
@@ -55,11 +55,11 @@ class Process(NamedTuple):
     labels: Array  # Names of labels; empty for numbers
     priors: Mapping[str, Prior]
     lkj: float
-    n_sd: int  # Number of residual standard deviations that are learned
+    n_sd: int  # Number of residual standard deviations: 1, or one for each pool
     formula: str = ""
     terms: Array = np.empty(0, dtype=str)  # Names of coefficients
     covariates: Floats = np.empty((0, 0))  # (annotation, term), centred
-    covariate_mean: Floats = np.empty(0)  # (term): averages, at which mu is the mean
+    covariate_mean: Floats = np.empty(0)  # (term): averages of covariates, at which mu is the mean
     coefficient_prior: Floats = np.empty((0, 2))  # (term, 2): mean and standard deviation
 
     @property
@@ -74,7 +74,7 @@ class Process(NamedTuple):
 
     @property
     def centre(self) -> float:
-        """Number that is subtracted before sampling, for precision: the mean; 0 for labels."""
+        """The mean of numbers, which is subtracted before sampling for accuracy; 0 for labels."""
         return float(self.value.mean()) if self.family == GAUSSIAN and len(self.value) else 0.0
 
     def data(self) -> Crossed:
@@ -252,7 +252,8 @@ def _members(
 ) -> tuple[Ints, Ints, Ints]:
     """Return the annotator of each member, the member of each row, and the pool of each member.
 
-    A member is an annotator in a pool. With ``anonymous``, there are no annotators of members.
+    A member is an annotator in a pool. With ``anonymous``, each pool is one member, and the first
+    array is empty.
     """
     if anonymous:
         return np.empty(0, dtype=np.int64), pool.astype(np.int64), np.arange(n_pools)
@@ -279,10 +280,10 @@ class Parameter(NamedTuple):
     name: str
     slot: str  # Field of the kernel's `Parameters` and `Trace`
     dims: tuple[str, ...]  # With the pool, even if there is only one
-    when: Callable[[Process], bool] = lambda _: True  # Whether a process has it
-    variable: str = ""  # The free variable of the PyMC model, if it has another name
+    when: Callable[[Process], bool] = lambda _: True  # Whether a process has the parameter
+    variable: str = ""  # Name of the free variable in the PyMC model, if it differs
     is_log: bool = False  # Whether PyMC samples the logarithm of the variable
-    is_effect: bool = False  # Whether it grows with items or annotators
+    is_effect: bool = False  # Whether each item or annotator has a value
 
 
 PARAMETERS: Final = (

@@ -70,7 +70,7 @@ def _observed(model: Any) -> list[Any]:
 
 
 def read(model: Any) -> Reading:
-    """Read a model."""
+    """Read a model; raise unless it is proved to be a model of crossed effects."""
     observed = _observed(model)
     proof.require_free(model, sorted(_NEEDED))
     if len(observed) != 1:
@@ -89,7 +89,7 @@ def read(model: Any) -> Reading:
 
 
 def _likelihood(observed: Any) -> tuple[str, Any]:
-    """Return the family, and the mean on the latent scale."""
+    """Return the family, and the graph of the mean on the latent scale."""
     op = observed.owner.op
     if isinstance(op, NormalRV | CumulativeProbitRV):
         return GAUSSIAN if isinstance(op, NormalRV) else ORDINAL, proof.prior(observed)[0]
@@ -157,7 +157,7 @@ def _mean_prior(model: Any, mu: Any) -> Prior:
 
 
 def _offset(model: Any, eta: Any, names: tuple[str, ...]) -> Callable[[Point], Floats]:
-    """Return a function for the further terms: the mean with the step's variables set to 0."""
+    """Return a function of a point: the mean of each label if the step's variables were 0."""
     evaluate = of_point(model, [eta])
     moved = [model.rvs_to_values[model[name]].name for name in names]
 
@@ -195,16 +195,17 @@ class CrossedEffectsGibbsState(StepMethodState):
 class CrossedEffectsGibbs(WholeModelStep):
     r"""Move means, standard deviations, correlations, cutpoints and all effects in one Gibbs sweep.
 
-    For models by `dissensus.models.crossed_effects.build` and
-    `dissensus.models.cross_replication.build`, and models with the same variables. `pymc.sample`
-    chooses this step for such models. If the mean of numbers has further terms, another step, by
-    default PyMC's NUTS, moves their variables.
+    The step is for models by `dissensus.models.crossed_effects.build` and
+    `dissensus.models.cross_replication.build`, and for models with the same variables.
+    `pymc.sample` chooses it for these models. If the mean of numbers has further terms, another
+    step, by default PyMC's NUTS, moves the variables of these terms.
 
     Parameters
     ----------
     vars, model, rng, initial_point, compile_kwargs, blocked
-        As in all step methods of PyMC. ``vars`` must be all variables that the step moves; a first
-        step from ``initial_point`` compiles the kernels; the last two are not used.
+        As in all step methods of PyMC. ``vars`` must be all variables that the step moves. A first
+        step from ``initial_point`` compiles the kernels. ``compile_kwargs`` and ``blocked`` are not
+        used.
 
     Raises
     ------

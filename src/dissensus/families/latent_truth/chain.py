@@ -37,61 +37,63 @@ from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.kernels.votes import Votes
 
 _SETTLING: Final = 10
-"""Number of times that systems that are not evidence are redrawn for each draw of annotators."""
+"""If systems' answers are not evidence: number of draws of the systems' parameters for each draw of
+the annotators' parameters."""
 
 
 class Trace(NamedTuple):
-    """The stored draws, with the draw as first axis; empty where they are not needed."""
+    """The stored draws; arrays that the process does not need are empty."""
 
-    prevalence: Floats
-    accuracy: Floats  # Averaged over difficulty (draw, respondent)
+    prevalence: Floats  # (draw, label)
+    accuracy: Floats  # Mean over true labels and difficulty (draw, respondent)
     confusion: Floats  # (draw, respondent, label, response)
-    number: Floats
+    number: Floats  # Single numbers, see `Parameters.number` (draw, number)
     slope: Floats  # (draw, system)
-    population: Floats
-    alike: Floats
-    correct: Floats  # Share of items that each system got right (draw, system)
-    log_likelihood: Floats  # Of all items (draw)
-    truth: Floats  # (draw, pattern, label)
-    truth_mean: Floats  # Mean over draws (pattern, label)
-    ease: Floats  # (draw, pattern)
+    population: Floats  # The population's confusion matrix (draw, label, response)
+    alike: Floats  # Concentration of each row of that matrix (draw, label)
+    correct: Floats  # Share of its items on which each system is right (draw, system)
+    log_likelihood: Floats  # Of all items together (draw)
+    truth: Floats  # Probability that each label is true (draw, pattern, label)
+    truth_mean: Floats  # Mean of ``truth`` over draws (pattern, label)
+    ease: Floats  # Mean ease of the items of each pattern (draw, pattern)
     coefficient: Floats  # (draw, term)
-    item_log_likelihood: Floats  # Of an item of each pattern (draw, pattern)
+    item_log_likelihood: Floats  # Of one item of each pattern (draw, pattern)
     replicate: npt.NDArray[np.int32]  # Labels of new items, rows sorted by item (draw, row)
-    correlation: Floats  # Of the errors of an item's labels (draw); empty if they are independent
-    majority: Floats  # Share of items whose true label most annotators gave (draw)
-    system_accuracy: Floats  # Of systems judged by true labels (draw, system)
-    system_weight: Floats
-    system_variance: Floats
+    # The other arrays are empty if errors are independent.
+    correlation: Floats  # Correlation of the errors of an item's labels (draw)
+    majority: Floats  # Share of items whose true label is the majority label (draw)
+    system_accuracy: Floats  # Accuracy of each system against drawn true labels (draw, system)
+    system_weight: Floats  # Weight w of a system's answer (draw, system)
+    system_variance: Floats  # Mean over items of p (1 - p), p of being right (draw, system)
 
 
 class Work(NamedTuple):
-    """Tables and counts of a sweep; the next sweep writes over them."""
+    """Tables and counts of a sweep; the next sweep overwrites them."""
 
     log_weight: Floats
     log_response: Floats
     counts: states.Counts
-    truth: Floats  # (pattern, label)
+    truth: Floats  # Probability that each label is true (pattern, label)
     ease: Floats  # Mean ease of the items of each pattern; empty without difficulty
 
 
 class Judging(NamedTuple):
-    """Data with which `true_labels` draws true labels, if errors are correlated."""
+    """Data and state with which `true_labels` draws true labels, if errors are correlated."""
 
-    votes: Votes  # With the true labels that are known
+    votes: Votes  # Including known true labels
     prior: true.Prior
-    answers: true.Answers  # Of systems with distinct answers
+    answers: true.Answers  # Systems with the same answers are one system
     items: true.Difficulty
-    same: Ints  # Index of each system's answers among these (system): copies share draws
-    n_given: Floats  # Labels given (pattern)
+    same: Ints  # Index of each system in ``answers`` (system)
+    n_given: Floats  # Number of labels that annotators gave each item (pattern)
     now: true.ChainState
 
 
 class Chain:
-    """One chain, with all arrays it writes to and room for its draws.
+    """One chain: its state, its working arrays, and the stored draws.
 
-    ``items``, ``log_likelihood`` and ``predictive`` say whether to keep the truth of items, their
-    log-likelihood, and labels of new items.
+    ``items`` says whether to store the truth of items, ``log_likelihood`` whether to store their
+    log-likelihood, and ``predictive`` whether to store labels of new items.
     """
 
     scratch = frozenset({"work", "after"})
@@ -106,9 +108,9 @@ class Chain:
         self.regression = process.regression()
         self.judging = _judging(process, votes, pattern)
         if self.judging is not None and self.judging.n_given.max() > 1:
-            # Matrices describe the label behind the annotations, which can differ from the true
-            # label: known truths are left out. If all items have one label each, known truths stay,
-            # as nothing else informs the accuracies of annotators.
+            # Parameters of annotators describe the label behind the annotations. It can differ from
+            # the true label, so that known true labels are left out. If every item has one label,
+            # they stay, because nothing else informs the accuracies of annotators.
             votes = votes._replace(known=votes.known[:0])
         self.votes = votes
         self.seen = _seen(process, votes)
@@ -122,18 +124,18 @@ class Chain:
         self.rows = process.item[order], process.respondent[order]
 
     def start(self, rng: np.random.Generator) -> None:
-        """Begin at a random point."""
+        """Set the parameters to a random point."""
         self.par = start(self.process, rng)
         self.state = started(rng.integers(2**64, dtype=np.uint64))
 
     def advance(self, first: int, n: int) -> None:
-        """Run n sweeps, numbered from ``first``; negative numbers are the warm-up."""
+        """Run n sweeps, numbered from ``first``; sweeps of the warm-up have negative numbers."""
         form = self.process.form
         for sweep in range(n):
             if form.related and not self.cut:
                 self._draw_related(self.work, self.seen)
             log_likelihood = self._visit(form.evidence, self.work, self.seen)
-            if self.cut and (first >= 0 or sweep == n - 1):  # in the warm-up, once per call
+            if self.cut and (first >= 0 or sweep == n - 1):  # during warm-up, once per call
                 self._settle()
             if first >= 0:
                 self._keep(first + sweep, log_likelihood)
@@ -142,9 +144,10 @@ class Chain:
                 self._draw_systems(self.work.counts)
 
     def replay(self, values: Mapping[str, Array]) -> None:
-        """Store the quantities that follow from draws of the PyMC model's variables.
+        """Store the quantities of a fit, given draws of the PyMC model's variables.
 
-        The model has no variables of systems that are not evidence; these are drawn here.
+        If systems' answers are not evidence, the PyMC model has no parameters of systems. They are
+        drawn by this method.
         """
         par, form = self.par, self.process.form
         many = to_kernel(form, values)
@@ -164,7 +167,7 @@ class Chain:
             self._keep(place, log_likelihood)
 
     def _visit(self, evidence: int, work: Work, votes: Votes) -> float:
-        """Draw the states of items given the parameters, and count; return the log-likelihood."""
+        """Draw the states of items, count labels by state, and return the log-likelihood."""
         form, par, ease, counts = self.process.form, self.par, self.process.ease, work.counts
         fill_tables(self.process, par, work.log_weight, work.log_response)
         log_likelihood: float = states.draw_states(
@@ -184,10 +187,10 @@ class Chain:
         return log_likelihood
 
     def _settle(self) -> None:
-        """Draw the systems' parameters conditional on the annotators' (a cut posterior).
+        """Draw the systems' parameters given the annotators' parameters (a cut posterior).
 
-        The systems' answers are evidence of the truth here: without them, uncertainty about the
-        truth would count as errors of the systems.
+        For these draws, the systems' answers are evidence of the truth too. Without them,
+        uncertainty about the truth would count as errors of the systems.
         """
         for _ in range(_SETTLING):
             if self.process.form.related:
@@ -203,7 +206,7 @@ class Chain:
         )  # fmt: skip
 
     def _draw_common(self, counts: states.Counts) -> None:
-        """Draw all parameters given the counts, except those of systems."""
+        """Draw all parameters except the systems' parameters, given the counts."""
         process, state, par = self.process, self.state, self.par
         form, prior, ease, n = process.form, process.priors, process.ease, process.form.first_system
         own, level = (counts.right, counts.wrong), par.level
@@ -235,7 +238,7 @@ class Chain:
             )  # fmt: skip
 
     def _draw_coefficients(self, counts: states.Counts) -> None:
-        """Draw coefficients of covariates, and the annotators' deviations from the regression."""
+        """Draw the coefficients of covariates, and annotators' deviations from the regression."""
         form, par, regression = self.process.form, self.par, self.regression
         level = par.level[: form.first_system] + regression.value @ par.coefficient
         rest, at = level - regression.value @ regression.centre, np.empty(form.terms)
@@ -247,7 +250,7 @@ class Chain:
         par.coefficient[:] = regression.centre + regression.basis @ at
 
     def _draw_errors(self, counts: states.Counts) -> None:
-        """Draw the distribution of wrong labels of annotators without a confusion matrix."""
+        """Draw the distributions of annotators' wrong labels, if the model has no matrices."""
         form, prior, par = self.process.form, self.process.priors, self.par
         error, number, base = counts.error[: form.evidence], par.number, par.log_base
         source = np.zeros_like(base) if self.cut else counts.source_error
@@ -294,7 +297,7 @@ class Chain:
             )  # fmt: skip
 
     def _keep(self, place: int, log_likelihood: float) -> None:
-        """Write one draw into the trace."""
+        """Write one draw into the trace, as draw number ``place``."""
         form, par, ease, trace = self.process.form, self.par, self.process.ease, self.trace
         after, truth, known = self.after, self.work.truth, self.votes.known
         trace.log_likelihood[place] = log_likelihood
@@ -336,7 +339,7 @@ class Chain:
             )
 
     def _judge(self, judging: Judging, place: int) -> None:
-        """Draw true labels, and the accuracies of annotators and systems against them."""
+        """Draw true labels, and the accuracies of annotators and systems given these labels."""
         votes, prior, now, trace = judging.votes, judging.prior, judging.now, self.trace
         trace.correlation[place] = true.draw_correlation(
             self.state, votes, self.work.truth, judging.n_given, prior.correlation,
@@ -374,7 +377,7 @@ def fill_tables(
 
 
 def _judging(process: Process, votes: Votes, pattern: Ints) -> Judging | None:
-    """Return the data and the initial state to draw true labels; None if errors are independent."""
+    """Return data and initial state for draws of true labels; None if errors are independent."""
     if process.errors is None:
         return None
     n = len(votes.n_items)
@@ -391,9 +394,10 @@ def _judging(process: Process, votes: Votes, pattern: Ints) -> Judging | None:
 
 
 def _seen(process: Process, votes: Votes) -> Votes:
-    """Return the votes without items that have neither a label that is evidence nor a known truth.
+    """Return the votes without items that do not inform the parameters.
 
-    The states of these items do not inform the parameters. Drawing them would slow down the chain.
+    These items have no known true label, and no label by a respondent who is evidence. Drawing
+    their states would make the chain mix more slowly.
     """
     evident = np.concatenate([[0], (votes.respondent < process.form.evidence).cumsum()])
     bare = np.diff(evident[votes.start]) == 0
@@ -451,8 +455,8 @@ def _trace(
 def start(process: Process, rng: np.random.Generator) -> Parameters:
     """Return a random point at which annotators are better than guessing and better than systems.
 
-    At this point no labels are switched. With many items, a chain that starts with switched labels,
-    or with a system's errors as the truth, stays there.
+    At this point no labels are switched. With many items, a chain that starts with switched labels
+    keeps them. A chain that starts with a system's errors as the truth keeps these too.
     """
     form = process.form
     par, n_labels, people = blank(form), form.n_labels, form.first_system

@@ -1,4 +1,4 @@
-"""Warnings, before sampling, of parameters of a latent truth that depend on priors only."""
+"""Warnings before sampling: parameters of a latent truth that depend only on their priors."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
     from dissensus.families.latent_truth.process import Process
 
 ENOUGH: Final = 100
-"""Confusion matrices need at least this number of annotations per label of the label space."""
+"""Confusion matrices need this number of annotations for each label of the label space, or more."""
 _FOR_MATRICES: Final = 3
-"""Number of labels of an item that identify confusion matrices. Two labels have fewer frequencies
-than two matrices have entries: if all items have two labels, rotations of all matrices leave the
-frequencies as they are."""
+"""An item with this number of labels, or more, informs confusion matrices. If all items have two
+labels, the matrices are not identified: the frequencies of pairs of labels are fewer numbers than
+the entries of two matrices, and rotated matrices give the same frequencies."""
 _FEW: Final = 0.1
-"""Largest share of items without labels that may differ from all labelled items unannounced."""
+"""A warning follows if more than this share of a system's unlabelled items differs from all
+labelled items."""
 
 
 def warn_of_design(process: Process) -> None:
-    """Warn of parameters that the labels do not identify; more draws do not help."""
+    """Warn of parameters that the labels do not identify; more draws would not help."""
     for text in _warnings(process):
         warn_caller(text, DesignWarning)
 
@@ -74,7 +75,7 @@ def _unlike_labelled(process: Process) -> Iterator[str]:
     labelled[process.item] = True
     if labelled.all() or not len(process.systems):
         return
-    first, _ = distinct(process.answers)  # copies are one system
+    first, _ = distinct(process.answers)  # systems with the same answers are one system
     answers = process.answers[:, first]
     groups = agreement_groups(np.minimum(answers, process.form.n_labels), NO_ANSWER)
     unlabelled = (answers != NO_ANSWER) & ~labelled[:, None]
@@ -93,11 +94,11 @@ def _unlike_labelled(process: Process) -> Iterator[str]:
 def _of_each(
     item: Ints, respondent: Ints, names: npt.NDArray[Any], n_annotators: int, *, matrices: bool
 ) -> Iterator[str]:
-    """Name annotators whose accuracy is not identified, and annotators who cannot be compared.
+    """Yield warnings of annotators whose accuracy is not identified or cannot be compared.
 
-    The accuracy of an annotator who shares no item with others, and repeats no label, is not
-    identified. If two annotators share items only with each other, one number (how often they
-    agree) has to determine two accuracies. Matrices are identified by items with three labels.
+    The accuracy of an annotator is not identified if the annotator shares no item with others, and
+    labels no item twice. If two annotators share items only with each other, one number (how often
+    they agree) has to determine two accuracies. Matrices are identified by items with three labels.
     """
     n = len(names)
     group = islands(item, respondent, n)
@@ -115,7 +116,8 @@ def _of_each(
             "no item with other annotators: their accuracy depends only on the prior and on the "
             "population. Do not report it; let others label some of their items."
         )
-    if not matrices or each.max() >= _FOR_MATRICES:  # otherwise the first warning covers all
+    # With matrices and at most two labels per item, `_warnings` has warned of all annotators.
+    if not matrices or each.max() >= _FOR_MATRICES:
         warning = two_sided(group, identified, names)
         if warning:
             yield warning

@@ -1,4 +1,4 @@
-"""PyMC distributions: labels with the truth summed out, and Dirichlet rows led by one place."""
+"""PyMC distributions: labels with the truth summed out, and Dirichlet rows led by one entry."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class LatentTruthRV(SymbolicRandomVariable):
         respondent = pt.as_tensor(respondent, dtype="int64")
         rng, size = normalize_rng_param(rng), normalize_size_param(size)
         label_respondent = respondent
-        if not rv_size_is_none(size) and size.type.shape != (0,):  # of items
+        if not rv_size_is_none(size) and size.type.shape != (0,):  # a number of items
             if size.type.shape != (1,):
                 raise NotImplementedError("size can only be the number of items of one study")
             label_respondent = pt.broadcast_to(respondent, (size[0], respondent.shape[1]))
@@ -76,10 +76,10 @@ class LatentTruth(Discrete):
 
     .. math:: P(y_i) = \sum_s w_s \prod_n R_{r_{in}\, y_{in}\, s}
 
-    A *state* is the true label of an item together with its difficulty, for example. Given the
-    state, all labels of an item are independent. The log-probability has one number for each item.
-    If respondents and labels are constants, items with the same labels from the same respondents
-    are computed once.
+    A *state* s is, for example, the true label of an item together with its difficulty; it has the
+    probability w. Given the state, all labels of an item are independent, with probabilities R.
+    The log-probability has one value for each item. If respondents and labels are constants, the
+    value is computed once for all items with the same labels from the same respondents.
 
     Parameters
     ----------
@@ -88,8 +88,8 @@ class LatentTruth(Discrete):
     log_response : tensor_like of float (respondent, response, state)
         Log-probabilities of labels; normalised over responses.
     respondent : tensor_like of int (item, place)
-        Respondent who gave each label of an item; -1 at places without a label, where labels are
-        -1 too.
+        Respondent who gave each label of an item; -1 at places without a label. At these places,
+        labels are -1 too.
 
     Raises
     ------
@@ -99,7 +99,7 @@ class LatentTruth(Discrete):
     Examples
     --------
     Two labels of equal prevalence, and a respondent with accuracy .75 who labels one item twice,
-    and another once:
+    and another item once:
 
     >>> import numpy as np
     >>> import pymc as pm
@@ -147,32 +147,37 @@ class LatentTruth(Discrete):
 
 
 def joint(label: Any, log_weight: Any, log_response: Any, respondent: Any) -> Any:
-    """Return log-probabilities of each state together with the labels (item, state)."""
+    """Return the joint log-probabilities of each state and the item's labels (item, state)."""
     respondent = places.paired(respondent, label)
     rows = _rows(log_response, respondent, label)
     return pt.switch(respondent[..., None] < 0, 0.0, rows).sum(axis=1) + log_weight
 
 
 def _rows(table: Any, respondent: Any, other: Any) -> Any:
-    """Return rows of a table (respondent, other, ...) for places of items (item, place, ...)."""
+    """Return the rows of a table (respondent, other, column) as an array (item, place, column).
+
+    ``respondent`` and ``other`` (item, place) are the indices; negative ones are replaced by 0.
+    """
     first_code, second_code = pt.broadcast_arrays(pt.maximum(respondent, 0), pt.maximum(other, 0))
     inside = pt.all(first_code < table.shape[0]) & pt.all(second_code < table.shape[1])
-    first_code = _INSIDE(first_code, inside)  # compiled code would read past the end of the table
-    # Indexed by a vector: not all backends accept a matrix of indices.
+    # Without this check, compiled code would read past the end of the table.
+    first_code = _INSIDE(first_code, inside)
+    # The index is a vector, because not all backends accept a matrix of indices.
     rows = table.reshape((-1, table.shape[-1]))[(first_code * table.shape[1] + second_code).ravel()]
     return rows.reshape((*first_code.shape, table.shape[-1]))
 
 
-# Rows of a confusion matrix in which their own label has the largest probability.
+# Rows of confusion matrices in which the true label is the most probable response.
 
 _TRIES: Final = 100_000
 _LEAST: Final = 1e-3
-"""Smallest accepted probability that the place leads: draws are rejected until it leads."""
+"""Smallest accepted probability that entry ``own`` is the largest, as draws are rejected until it
+is."""
 _HARDLY: Final = "shape `a` makes the entry `own` the largest of a row too rarely to draw one"
 
 
 class LeadingDirichletRV(RandomVariable):
-    """Draws from a Dirichlet distribution until one place is the largest."""
+    """Draws from a Dirichlet distribution until the entry at one place is the largest."""
 
     name = "leading_dirichlet"
     signature = "(n),()->(n)"
@@ -181,7 +186,7 @@ class LeadingDirichletRV(RandomVariable):
 
     @classmethod
     def rng_fn(cls, rng: Any, a: Any, own: Any, size: Any) -> Any:
-        """Draw."""
+        """Draw rows (..., n)."""
         lead = np.broadcast_shapes(a.shape[:-1], np.shape(own)) if size is None else tuple(size)
         a, own = np.broadcast_to(a, (*lead, a.shape[-1])), np.broadcast_to(own, lead)
         out = np.empty(a.shape)
@@ -197,7 +202,7 @@ class LeadingDirichletRV(RandomVariable):
 
 @numba_core_rv_funcify.register(LeadingDirichletRV)
 def _compiled(op: Any, node: Any) -> Any:  # noqa: ARG001 (as PyTensor calls it)
-    """Draw inside compiled code, one row at a time."""
+    """Return the function by which compiled code draws one row."""
 
     @numba_basic.numba_njit
     def draw(rng: Any, a: Any, own: Any) -> Any:
@@ -214,7 +219,7 @@ def _compiled(op: Any, node: Any) -> Any:  # noqa: ARG001 (as PyTensor calls it)
 
 
 class LeadingDirichlet(SimplexContinuous):
-    r"""Dirichlet, given that one place is the largest.
+    r"""Dirichlet distribution, given that the entry at one place is the largest.
 
     .. math:: p(x \mid a) \propto \prod_k x_k^{a_k - 1} \; [x_m = \max_k x_k]
 
@@ -223,12 +228,14 @@ class LeadingDirichlet(SimplexContinuous):
     a : array_like of float (..., n)
         Shape; > 0. Must be constant, as the normalising constant is integrated numerically.
     own : array_like of int (...)
-        The place m, from 0. Must be constant, and lead in at least .1 % of the Dirichlet's draws.
+        The place m of the largest entry, from 0. Must be constant. At least .1 % of the Dirichlet
+        distribution's draws must have their largest entry there.
 
     Raises
     ------
     ArgumentError
-        If ``a`` or ``own`` is a variable, their shapes differ, or the place hardly ever leads.
+        If ``a`` or ``own`` is a variable, their shapes do not fit, or the entry at the place is
+        hardly ever the largest.
 
     Examples
     --------
@@ -267,14 +274,14 @@ class LeadingDirichlet(SimplexContinuous):
         return super().dist([pt.as_tensor(shape), pt.as_tensor(place)], **kwargs)
 
     def support_point(rv: Any, *args: Any) -> Any:  # noqa: N805
-        """Return a point with .9 at the leading place."""
+        """Return a row with .9 at the place of the largest entry."""
         _size, a, own = args
         n = a.shape[-1]
         same = pt.eq(pt.arange(n), pt.shape_padright(own))
         return pt.broadcast_to(pt.switch(same, 0.9, 0.1 / (n - 1.0)), rv.shape)
 
     def logp(value: Any, a: Any, own: Any) -> Any:  # noqa: N805
-        """Return the log density; minus infinity if another place is as large or larger."""
+        """Return the log density; minus infinity if another entry is as large or larger."""
         same = pt.eq(pt.arange(a.shape[-1]), pt.shape_padright(own))
         lead = pt.sum(pt.switch(same, value, 0.0), axis=-1, keepdims=True)
         fits = pt.all(same | (value < lead), axis=-1)
@@ -301,7 +308,7 @@ def _given(name: str, value: Any) -> npt.NDArray[Any]:
 
 
 def shares_by_row(a: Floats, own: npt.NDArray[np.integer]) -> Floats:
-    """Return the probability that these places lead (...), given shapes (..., n)."""
+    """Return the probability (...) that entry ``own`` (...) leads, given shapes ``a`` (..., n)."""
     lead = np.broadcast_shapes(a.shape[:-1], own.shape)
     a, own = np.broadcast_to(a, (*lead, a.shape[-1])), np.broadcast_to(own, lead)
     values = [leading_share(a[row], int(own[row])) for row in np.ndindex(*lead)]
@@ -309,7 +316,7 @@ def shares_by_row(a: Floats, own: npt.NDArray[np.integer]) -> Floats:
 
 
 def leading_share(a: npt.ArrayLike, own: int) -> float:
-    """Return the probability that one of independent gammas is the largest.
+    """Return the probability that number ``own`` of independent Gamma variates is the largest.
 
     Examples
     --------
@@ -327,5 +334,6 @@ def _leads(own: float, others: tuple[float, ...]) -> float:
     def density(u: float) -> float:
         return float(np.prod(special.gammainc(each, special.gammaincinv(own, u))))
 
-    # full_output suppresses a warning of rounding errors, which occur at refused probabilities.
+    # full_output suppresses a warning of rounding errors: they occur only at probabilities so small
+    # that `LeadingDirichlet` refuses them.
     return float(integrate.quad(density, 0.0, 1.0, full_output=1)[0])

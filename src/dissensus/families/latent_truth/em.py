@@ -1,8 +1,9 @@
-"""Maximum likelihood of a latent truth with a confusion matrix for each annotator: EM.
+"""Maximum likelihood, by EM, of a latent truth with a confusion matrix for each annotator.
 
-Given the probabilities of each item's true label, prevalences and error rates are shares of labels
-(Dawid and Skene 1979, Eqs. 2.3 and 2.4). Given these, the truth follows by Bayes' rule (2.5).
-Alternating between the two never lowers the likelihood.
+Given the probabilities of each item's true label, the prevalences are shares of items, and the
+error rates are shares of labels (Dawid and Skene 1979, Eqs. 2.3 and 2.4). Given prevalences and
+error rates, the probabilities of true labels follow by Bayes' rule (Eq. 2.5). EM alternates between
+these two steps; no iteration lowers the likelihood.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ _START: Final = "start"
 
 
 class Estimate(NamedTuple):
-    """Result of EM; the truth and the likelihood are given the parameters."""
+    """Result of EM: parameters, and the truth and the likelihood given these parameters."""
 
     prevalence: Floats  # (label)
     confusion: Floats  # Probability of a response, by true label (annotator, response, label)
     truth: Floats  # Probability that each label is true (pattern, label)
     log_likelihood: float
-    objective: float  # The log-likelihood, and with smoothing the log prior density
+    objective: float  # The log-likelihood; with smoothing, plus the log prior density
     iterations: int
     converged: bool
 
@@ -46,7 +47,7 @@ def climb(
     """Iterate from a first guess of the truth (pattern, label) until the objective hardly rises.
 
     The objective is the log-likelihood (without multinomial constants), plus ``smoothing`` times
-    the sum of the logarithms of all prevalences and error rates.
+    the sum of the logarithms of all prevalences and all entries of confusion matrices.
     """
     n_labels = truth.shape[1]
     counts = _counts(votes, n_annotators, n_labels)
@@ -59,8 +60,8 @@ def climb(
         by_truth = by_place @ (votes.n_items[:, None] * truth)
         label_counts_by_truth = by_truth.reshape(n_annotators, n_labels, n_labels) + smoothing
         total = label_counts_by_truth.sum(axis=1, keepdims=True)
-        # If a label is true of none of an annotator's items, its row is flat: all rows have the
-        # same likelihood.
+        # If a label is true of none of an annotator's items, the likelihood is the same for every
+        # row of this label. A flat row is used.
         flat = np.full_like(label_counts_by_truth, 1 / n_labels)
         confusion = np.divide(label_counts_by_truth, total, out=flat, where=total > 0)
         with np.errstate(divide="ignore"):  # labels that cannot be true have probability 0
@@ -80,14 +81,17 @@ def climb(
 
 
 def labels_given(votes: Votes, truth: Floats, n_annotators: int) -> Floats:
-    """Return expected numbers of labels by true label (annotator, response, label)."""
+    """Return expected numbers of annotators' labels, by true label (annotator, response, label)."""
     n_labels = truth.shape[1]
     by_truth = _counts(votes, n_annotators, n_labels).T @ (votes.n_items[:, None] * truth)
     return np.asarray(by_truth).reshape(n_annotators, n_labels, n_labels)
 
 
 def _counts(votes: Votes, n_annotators: int, n_labels: int) -> Any:
-    """Return the counts of responses by annotator (pattern, annotator and response)."""
+    """Return the counts of each annotator's responses, as a sparse matrix.
+
+    Rows are patterns. Columns are pairs of an annotator and a response.
+    """
     place = votes.respondent * n_labels + votes.label
     shape = (len(votes.n_items), n_annotators * n_labels)
     return sparse.csr_array((votes.times.astype(np.float64), place, votes.start), shape=shape)
@@ -110,26 +114,26 @@ def em(
     over the labels y that annotators j gave item i, by the EM algorithm of Dawid and Skene (1979).
     It is the deterministic counterpart of the model `dawid_skene`, without priors and without a
     measure of uncertainty. With few labels for each annotator the likelihood has several maxima,
-    some of them with error rates of exactly 0 and 1. Which of them EM reaches depends on the start,
-    and the highest need not be close to the truth.
+    some of them with error rates of exactly 0 and 1. The start determines which maximum EM reaches,
+    and the highest maximum need not be close to the true parameters.
 
     Parameters
     ----------
     annotations : xarray.Dataset
         Labels, nominal or ordinal. Each repeated label by one annotator counts as a label.
     start : {"votes", "random"}
-        The first guess of an item's truth: the shares of its labels, or a draw from
-        Dirichlet(1 + its counts of labels).
+        The first guess of an item's truth: the shares of its labels ("votes"), or a draw from
+        Dirichlet(1 + counts of the item's labels) ("random").
     starts : int
         Number of random starts; the best result is returned.
     iterations : int
-        Largest number of iterations; a warning says if more are needed.
+        Largest number of iterations; there is a warning if more are needed.
     tolerance : float
         Stop when an iteration adds no more than this to the log-likelihood; >= 0.
     smoothing : float
-        Count added to every label, of the prevalence and of each row of each confusion matrix;
-        >= 0. If it is above 0, the result is a posterior mode under Dirichlet(1 + smoothing)
-        priors, and iterations raise the log posterior density.
+        Number added to the count of every label, for the prevalence and for each row of each
+        confusion matrix; >= 0. If it is above 0, the result is a posterior mode under
+        Dirichlet(1 + smoothing) priors, and iterations raise the log posterior density.
     random_seed : int or numpy.random.Generator, optional
         Makes random starts repeatable.
 
@@ -141,14 +145,15 @@ def em(
         ``confusion`` (annotator, label, response)
             Probability of a response where the label is true; rows sum to 1.
         ``labels_given`` (annotator, label)
-            Expected number of labels that the annotator gave where this label was true. Where it
-            is 0 the likelihood does not depend on the row of ``confusion``, which is flat then.
+            Expected number of labels that the annotator gave where this label was true. Where the
+            number is 0, the likelihood does not depend on the row of ``confusion``; without
+            smoothing, the row is flat.
         ``truth`` (item, label)
-            Probability that each label is true of this item, given the above.
+            Probability that each label is true of this item, given prevalences and matrices.
         ``log_likelihood``
             The log-likelihood, without multinomial constants.
         ``start_log_likelihood`` (start)
-            The log-likelihood at the end of each start.
+            The log-likelihood that each start reached.
 
         The attributes ``iterations`` and ``converged`` (1 or 0) are those of the best start.
 

@@ -11,20 +11,21 @@ from dissensus.families.latent_truth.kernels.true_labels import Prior
 
 LEARNED: Final = "learned"
 MEDIAN, SPREAD = 0.6, 0.5
-"""The prior of the correlation: median, and standard deviation of the logarithm. In seven sets with
-a known truth, the best correlations are .4 to 1 (docs/validation/truth.md). Their logarithms have a
-standard deviation of .24; the prior's is larger because seven sets are few."""
+"""The prior of the correlation: median, and standard deviation of the logarithm. In seven data sets
+with a known truth, the best-fitting correlations are .4 to 1 (docs/validation/truth.md). Their
+logarithms have a standard deviation of .24. The prior is wider, because seven data sets are few."""
 _WEIGHT: Final = (-0.1, 1.2, 0.5, 3.5)
-"""The prior of a system's weight w, from systems on the same sets. Let w0 be the weight of a system
-that errs independently of annotators, but at most 3.5. Then w is uniform from -.1 w0 to 1.2 w0,
-plus a normal error with standard deviation .5."""
+"""The prior of a system's weight w, from systems on the same data sets. Let w0 be the weight of a
+system that errs independently of annotators, limited to 0 to 3.5. Then w is uniform from -.1 w0 to
+1.2 w0, plus a normal error with standard deviation .5."""
 
 
 def checked_errors(given: Any, above: float | None = None) -> Prior | None:
-    """Return the priors given by ``error_correlation``; None if errors are independent.
+    """Return the priors that ``error_correlation`` specifies; None if errors are independent.
 
-    ``given`` is a number, a pair of the median and the standard deviation of the logarithm, or
-    "learned"; ``above`` is a lower bound. Anything else raises an `ArgumentError`.
+    ``given`` is the argument: a number, "learned", or a pair of the median and the standard
+    deviation of the logarithm. The number or median must be greater than ``above``. Other values
+    raise an `ArgumentError`.
 
     Examples
     --------

@@ -20,15 +20,17 @@ from dissensus.sampling import convergence
 from dissensus.sampling.design import near_guessing
 
 _EXCHANGED: Final = 0.05
-"""Share of draws with exchanged labels above which a fit mixes two posteriors."""
+"""A fit warns if labels are exchanged in more than this share of draws."""
 _LOST: Final = 0.5
-"""Share of draws in which annotators mostly give another label, above which a fit warns."""
+"""A fit warns of a label if, in more than this share of draws, another label is the most frequent
+response to it."""
 _MOST: Final = 500
-"""Matrices with more entries are not diagnosed entry by entry, which takes longer than sampling."""
+"""If all confusion matrices together have more entries than this, the entries are not diagnosed:
+this would take longer than sampling."""
 
 
 class TruthFit(base.Fit[Process, Trace]):
-    """A fit of a latent truth. Its draws are the kernel's `Trace`, with chain and draw in front."""
+    """A fit of a latent truth. Its draws are a `Trace`, whose first axes are chain and draw."""
 
     title: ClassVar[str] = "Sampling the truth"
     nuts: ClassVar[str] = "NUTS on the PyMC model, the truth summed out"
@@ -40,11 +42,14 @@ class TruthFit(base.Fit[Process, Trace]):
         self.votes, self.pattern = process.votes()
 
     def renamed(self, posterior: xr.Dataset) -> Mapping[str, xr.DataArray] | None:
-        """Return None if errors are correlated: only a fit has accuracies for the true labels."""
+        """Return None if errors are correlated, and otherwise what `base.Fit` returns.
+
+        With correlated errors, the PyMC model has no accuracies against true labels.
+        """
         return super().renamed(posterior) if self.process.errors is None else None
 
     def require_room(self) -> None:
-        """Raise if truths of items, or confusion matrices, would fill the memory."""
+        """Raise if draws of items' truths, or of confusion matrices, would fill the memory."""
         form, n_items = self.process.form, len(self.process.items)
         n_kept = 8.0 * self.options.draws * self.options.chains
         if self.options.keep:
@@ -65,7 +70,7 @@ class TruthFit(base.Fit[Process, Trace]):
             )
 
     def chain(self, rng: np.random.Generator, draws: int) -> Chain:
-        """Return a chain at its start."""
+        """Return a chain at a random start."""
         options = self.options
         chain = Chain(
             self.process, self.votes, self.pattern, draws, items=options.keep,
@@ -85,7 +90,8 @@ class TruthFit(base.Fit[Process, Trace]):
         posterior = named(process, draws)
         diagnostics = _diagnosed(process, posterior)
         diagnostics |= near_guessing(posterior["annotator_accuracy"], form.n_labels)
-        if form.rows and form.pooling != COMPLETE:  # one matrix: its prior prevents switching
+        # With complete pooling, the prior of the only matrix prevents label switching.
+        if form.rows and form.pooling != COMPLETE:
             diagnostics |= label_order(process, draws.confusion[:, :, : form.first_system])
         if self.options.keep:
             posterior["truth"] = self._of_items(draws.truth[:, :, self.pattern], ITEM, LABEL)
@@ -103,15 +109,15 @@ class TruthFit(base.Fit[Process, Trace]):
         )
 
     def log_likelihood(self, draws: Trace) -> xr.Dataset:
-        """Return the log-likelihood of each item: of all its labels together."""
+        """Return the log-likelihood of each item, for all its labels together."""
         values = draws.item_log_likelihood[..., self.pattern]
         each = self._of_items(values, ITEM)
-        # Items without labels add nothing, and their rounding errors break leave-one-out.
+        # Items without labels have log-likelihood 0, and rounding errors break leave-one-out.
         has_labels = np.diff(self.votes.start)[self.pattern] > 0
         return xr.Dataset({"labels": each if has_labels.all() else each.isel({ITEM: has_labels})})
 
     def posterior_predictive(self, draws: Trace, rng: np.random.Generator) -> xr.Dataset:  # noqa: ARG002
-        """Return labels of new items, in the layout of annotations and of answers."""
+        """Return labels of new items, in the layout of annotations and of predictions."""
         process = self.process
         values = np.empty_like(draws.replicate)
         values[..., process.item_order] = draws.replicate
@@ -138,7 +144,7 @@ class FitWithout(TruthFit):
 
     def __init__(self, process: Process, options: base.FitOptions, place: int) -> None:
         super().__init__(process, options)
-        # The pattern stays, even without items: `log_likelihood` refers to it.
+        # The pattern stays even if it has no other item: `log_likelihood` refers to it.
         n_items = self.votes.n_items - (np.arange(len(self.votes.n_items)) == self.pattern[place])
         self.votes = self.votes._replace(n_items=n_items)
 
@@ -146,18 +152,20 @@ class FitWithout(TruthFit):
 def label_order(process: Process, confusion: Floats) -> dict[str, Any]:
     """Diagnose whether labels are switched, and warn if so.
 
-    The likelihood stays the same if labels exchange their prevalences and their rows of matrices.
-    ``confusion`` is (chain, draw, annotator, label, response). In each draw, each label has a most
-    frequent response, on average over annotators. ``label_kept_min`` is the posterior probability
-    that this is the label itself, for the label where it is smallest. ``labels_exchanged`` is the
-    share of draws in which the most frequent responses are a permutation of the labels.
+    The likelihood stays the same if two labels exchange their prevalences and their rows of
+    matrices. ``confusion`` is (chain, draw, annotator, label, response). In each draw, each label
+    has a most frequent response, on average over annotators. ``label_kept_min`` is the share of
+    draws in which a label is its own most frequent response, for the label with the smallest share.
+    ``labels_exchanged`` is the share of draws in which the most frequent responses are all labels,
+    but in another order.
     """
     mean = confusion.mean(axis=2)
     own, leading = np.arange(mean.shape[-1]), mean.argmax(axis=-1)
     probability = (leading == own).mean(axis=(0, 1))
     lost = np.flatnonzero(probability < 1 - _LOST)
     if len(lost):
-        # The label itself can lead on average, although it seldom leads in a draw.
+        # The label itself is excluded: it can be the most frequent response on average over draws,
+        # although it seldom is in a single draw.
         others = np.where(np.eye(len(own), dtype=bool), -1.0, mean.mean(axis=(0, 1)))
         other = others.argmax(axis=-1)
         pairs = [f"{process.labels[z]!s} (labelled {process.labels[other[z]]!s})" for z in lost]
@@ -192,12 +200,12 @@ def _diagnosed(process: Process, posterior: Mapping[str, xr.DataArray]) -> dict[
     if "confusion" in judged and (
         process.interchangeable or judged["confusion"][0, 0].size > _MOST
     ):
-        del judged["confusion"]  # the population's matrix and the accuracies stand for it
+        del judged["confusion"]  # accuracies are diagnosed instead, and the population's matrix
     return convergence.diagnosed_parameters(judged)
 
 
 def _observed(process: Process) -> dict[str, xr.DataArray]:
-    """Return the codes of labels and of known truths."""
+    """Return the codes of annotations, known true labels, and predictions."""
     data = base.observed_labels(process, process.known)
     if len(process.systems):
         data["system_label_code"] = _answers(process, process.answers, ())
@@ -210,7 +218,7 @@ def _answers(process: Process, codes: Any, lead: tuple[str, ...]) -> xr.DataArra
 
 
 def _constants(process: Process, truth_mean: Floats) -> dict[str, xr.DataArray]:
-    """Return the design, and the mean probabilities (item, label) of the truth."""
+    """Return the constants of a fit: the design, and mean probabilities of true labels."""
     data = base.truth_constants(process, truth_mean)
     data["n_labels_given"] = xr.DataArray(
         np.bincount(data["annotator_code"], minlength=len(process.annotators)), dims=ANNOTATOR,

@@ -30,7 +30,7 @@ class Source(NamedTuple):
 
     taken: Any  # Probability that a system gives the source's answer
     logit: Any  # Logit of the source's accuracy (ease)
-    log_error: Any  # Where its errors fall (label, response)
+    log_error: Any  # Log-probabilities of the source's wrong answers (label, response)
 
 
 def coordinates(process: Process) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def coordinates(process: Process) -> dict[str, Any]:
 
 
 def _respondents(process: Process) -> list[str]:
-    """Return names of annotators, then of systems (with "system", if an annotator has the name)."""
+    """Return names of annotators, then of systems ("system x" if an annotator is called x too)."""
     people = [layout.EVERYBODY] if process.interchangeable else list(map(str, process.annotators))
     systems = list(map(str, process.systems[: process.n_modelled_systems]))
     return [*people, *(f"system {name}" if name in people else name for name in systems)]
@@ -55,8 +55,8 @@ def _respondents(process: Process) -> list[str]:
 def split(rows: Any) -> tuple[Any, Any]:
     """Split rows of confusion matrices (..., label, response).
 
-    Returns logits of being right (..., label), and log-probabilities of responses given that they
-    are wrong (..., label, response), 0 on the diagonal.
+    Returns logits of being right (..., label), and log-probabilities of wrong responses, given that
+    the response is wrong (..., label, response). The latter are 0 on the diagonal.
     """
     import pytensor.tensor as pt
 
@@ -67,9 +67,10 @@ def split(rows: Any) -> tuple[Any, Any]:
 
 
 def square(own: Any, others: Any, n_labels: int) -> Any:
-    """Insert the diagonal (..., label, 1) into rows without it (..., label, other label).
+    """Insert a diagonal (..., label, 1) into rows without diagonal (..., label, other label).
 
-    Entries are chosen from two shifted copies: assignment to parts of an array is slow to compile.
+    The result (..., label, response) is put together from two shifted copies of the rows, because
+    assignments to parts of an array are slow to compile.
     """
     import pytensor.tensor as pt
 
@@ -81,8 +82,8 @@ def square(own: Any, others: Any, n_labels: int) -> Any:
 def eased(process: Process, logit: Any, spread: Any) -> Any:
     """Return logits of being right about items of each ease (..., ease).
 
-    ``logit`` (...) is for a typical item. The odds beyond those of guessing are multiplied by
-    exp(``spread`` * ease). Accuracies at or below guessing stay the same.
+    ``logit`` (...) is for a typical item. Its odds minus the odds of guessing are multiplied by
+    exp(``spread`` * ease). Accuracies at or below guessing are the same for all items.
     """
     import pytensor.tensor as pt
 
@@ -98,7 +99,7 @@ def eased(process: Process, logit: Any, spread: Any) -> Any:
 def name_accuracies(process: Process, prevalence: Any, logit: Any) -> None:
     """Add the accuracies that a fit reports, unless they are variables of the model.
 
-    ``prevalence`` is (label), ``logit`` of being right (respondent, label, ease).
+    ``prevalence`` is (label). ``logit`` (respondent, label, ease) is the logit of being right.
     """
     import pymc as pm
     import pytensor.tensor as pt
@@ -122,8 +123,9 @@ def tables(
 ) -> tuple[Any, Any]:
     """Return log-probabilities of states (state), and of labels (respondent, response, state).
 
-    ``prevalence`` is (label), ``logit`` of being right (respondent, label, ease), ``log_error``
-    given that a response is wrong (respondent, label, response), whose diagonal is not used.
+    ``prevalence`` is (label). ``logit`` (respondent, label, ease) is the logit of being right.
+    ``log_error`` (respondent, label, response) holds log-probabilities of responses, given that the
+    response is wrong; its diagonal is not used.
     """
     import pytensor.tensor as pt
 
@@ -146,7 +148,7 @@ def tables(
 
 
 def oracle(n_labels: int, n_states: int) -> Floats:
-    """Return log-probabilities of labels by a respondent who is always right (response, state)."""
+    """Return log-probabilities of the labels of a respondent without errors (response, state)."""
     right = np.arange(n_labels)[:, None] == np.arange(n_states) % n_labels
     return np.where(right, 0.0, _NEVER)
 
@@ -155,13 +157,16 @@ def _answers(logit: Any, log_error: Any, same: Any) -> Any:
     """Return log-probabilities of answers; ``same`` is whether truth and response are equal."""
     import pytensor.tensor as pt
 
-    # `softplus` would be a loop in Python where PyTensor interprets.
+    # When PyTensor interprets a graph, `softplus` is a loop in Python.
     right, wrong = (-pt.logaddexp(0.0, sign * logit) for sign in (-1.0, 1.0))
     return pt.switch(same, right, wrong + log_error)
 
 
 def _mixed(own: Any, taken: Any, first: int) -> Any:
-    """Mix systems' own answers with the source's (respondent, label, response, source, ease)."""
+    """Mix the source's answers into log-probabilities of the systems' own answers.
+
+    The result is (respondent, label, response, answer of the source, ease).
+    """
     import pytensor.tensor as pt
 
     n = own.shape[2]
@@ -173,21 +178,21 @@ def _mixed(own: Any, taken: Any, first: int) -> Any:
 
 
 def _known_items(process: Process) -> Ints:
-    """Return the items whose truth is observed; none if true labels are drawn afterwards."""
+    """Return the places of items with a known true label; none if errors are correlated."""
     return np.flatnonzero((process.known >= 0) & (process.errors is None))
 
 
 def observed(process: Process) -> tuple[Any, Any]:
-    """Add the data: respondents and labels (item, place)."""
+    """Add respondents and labels (item, place) to the PyMC model as data, and return them."""
     return places.observed(*observations(process))
 
 
 def name_truth(process: Process, log_joint: Any) -> None:
     """Add the probability that each label is the true one, given an item's labels.
 
-    ``log_joint`` (item, state) are log-probabilities of states together with the labels. If
-    errors are correlated, the label behind the annotations may differ from the true label, and
-    only `fit` draws the truth.
+    ``log_joint`` (item, state) are joint log-probabilities of the state and the item's labels. If
+    errors are correlated, nothing is added: the label behind the annotations may differ from the
+    true label, which only `fit` draws.
     """
     import pymc as pm
 
@@ -200,7 +205,7 @@ def name_truth(process: Process, log_joint: Any) -> None:
 def observations(process: Process) -> tuple[Ints, Ints]:
     """Return respondents and labels (item, place) of the observations.
 
-    Known truths are labels of one more respondent, who is always right.
+    Known true labels are labels of one more respondent, who makes no errors.
     """
     used, known = process.respondent < process.form.evidence, _known_items(process)
     last = np.full(len(known), process.form.first_system + process.n_modelled_systems)

@@ -37,26 +37,26 @@ Values = Mapping[str, Any]
 """Variables of the PyMC model by name, with the draw as first axis."""
 
 TYPICAL: Final = "typical_"
-"""Prefix of the names of matrices for a typical item, if items differ in difficulty. In a fit,
-matrices are averages over items."""
+"""Prefix of the names of matrices for a typical item, if items differ in difficulty. Matrices in a
+fit are averages over items, and have no prefix."""
 _LEAST: Final = 1e-300
 """Smaller probabilities are replaced by this one before taking logarithms."""
 
 
 class Parameter(NamedTuple):
-    """A parameter that the PyMC models have as a free variable; arrays have the draw in front."""
+    """A parameter that is a free variable of the PyMC models. Arrays have the first axis draw."""
 
     name: str
-    when: Callable[[Form], Any]  # Whether the model of a form has it
+    when: Callable[[Form], Any]  # Whether a model of this form has the parameter
     to_kernel: Callable[[Form, Values, Parameters], None]  # Writes arrays, given variables
-    from_kernel: Callable[[Form, Parameters], Floats]  # Returns the variable
+    from_kernel: Callable[[Form, Parameters], Floats]  # Returns the variable, given arrays
     place: int = -1
-    """Index of a single number in `kernels.data.Parameters.number`. A fit keeps the number under
-    this name."""
+    """Index of a single number in `kernels.data.Parameters.number`; -1 for other parameters. A fit
+    stores the number under ``name``."""
 
 
 def to_kernel(form: Form, values: Values) -> Parameters:
-    """Return the kernel's parameters from variables; those without a variable are as in `blank`."""
+    """Return the kernel's parameters, given variables; others have the values of `blank`."""
     values = {name.removeprefix(TYPICAL): value for name, value in values.items()}
     n_draws = len(values["prevalence"])
     many = Parameters(*(np.repeat(part[None], n_draws, axis=0) for part in blank(form)))
@@ -67,7 +67,7 @@ def to_kernel(form: Form, values: Values) -> Parameters:
 
 
 def from_kernel(form: Form, many: Parameters, names: tuple[str, ...]) -> dict[str, Floats]:
-    """Return the variables of these names from the kernel's parameters."""
+    """Return the variables of these names, given the kernel's parameters."""
     free = {parameter.name: parameter for parameter in PARAMETERS}
     return {name: free[name.removeprefix(TYPICAL)].from_kernel(form, many) for name in names}
 
@@ -86,7 +86,7 @@ def named(process: Process, trace: Trace) -> dict[str, xr.DataArray]:
         draws[name] = xr.DataArray(values, dims=(*SAMPLE, *dims), coords=coords)
 
     def of_annotators(values: Floats) -> Any:
-        part = values[:, :, :first]  # where one respondent stands for all, a view
+        part = values[:, :, :first]
         n_annotators = len(process.annotators) if process.interchangeable else first
         return np.broadcast_to(part, (*part.shape[:2], n_annotators, *part.shape[3:]))
 
@@ -95,7 +95,7 @@ def named(process: Process, trace: Trace) -> dict[str, xr.DataArray]:
         add("confusion", of_annotators(trace.confusion), ANNOTATOR, LABEL, RESPONSE)
     if form.rows or form.own_accuracy:
         add("annotator_accuracy", of_annotators(trace.accuracy), ANNOTATOR)
-    else:  # weighted by numbers of labels: with unequal errors, annotators are several respondents
+    else:  # a mean weighted by numbers of labels: with unequal errors there are several respondents
         given = np.bincount(process.respondent, minlength=first)[:first]
         add("annotator_accuracy", trace.accuracy[..., :first] @ (given / given.sum()))
     if form.pooling == HIERARCHICAL:
@@ -133,7 +133,7 @@ def named(process: Process, trace: Trace) -> dict[str, xr.DataArray]:
 
 
 def _take_apart(rows: Floats, many: Parameters, respondents: slice) -> None:
-    """Write the parts of rows (draw, respondent, label, response)."""
+    """Write the logits and errors of rows (draw, respondent, label, response) into ``many``."""
     rows = np.maximum(rows, _LEAST)
     away = ~np.eye(rows.shape[-1], dtype=bool)
     wrong = np.where(away, rows, 0.0).sum(axis=-1)
@@ -143,7 +143,7 @@ def _take_apart(rows: Floats, many: Parameters, respondents: slice) -> None:
 
 
 def _rows(many: Parameters, respondents: slice) -> Floats:
-    """Return rows (draw, respondent, label, response) from their parts."""
+    """Return rows (draw, respondent, label, response), given their logits and errors."""
     skill, log_error = many.skill[:, respondents], many.log_error[:, respondents]
     wrong = expit(-skill)[..., None] * np.exp(log_error)
     rows = np.where(np.eye(skill.shape[-1], dtype=bool), expit(skill)[..., None], wrong)
@@ -180,11 +180,11 @@ def _error_rows(form: Form, many: Parameters) -> Floats:
 
 
 def _take_decay(form: Form, values: Values, many: Parameters) -> None:
-    """Write the decay, and the errors that follow from it (draw, label, response)."""
+    """Write the decay of errors with distance, and the log-probabilities of errors given it."""
     decay = many.number[:, DECAY] = values["distance_decay"]
     step = np.abs(np.subtract.outer(np.arange(form.n_labels), np.arange(form.n_labels)))
     weight = np.where(step > 0, np.exp(-decay[:, None, None] * step), 0.0)
-    with np.errstate(divide="ignore"):  # the diagonal holds no errors
+    with np.errstate(divide="ignore"):  # log(0) on the diagonal, where labels are right
         many.log_base[:] = np.log(weight / weight.sum(axis=-1, keepdims=True))
     many.log_error[:] = many.log_base[:, None]
 
@@ -212,14 +212,17 @@ def _offset(form: Form, many: Parameters) -> Floats:
 
 
 _LOGITS: Final = frozenset({MEAN, SHARED, SOURCE})
-"""Places of the numbers that are probabilities in a fit, and logits in the kernel."""
+"""Places of numbers that are logits in the kernel and probabilities in a fit."""
 
 
 def _part(
     name: str, when: Callable[[Form], Any], part: Callable[[Form, Parameters], Floats],
     link: Any = np.asarray, back: Any = np.asarray, place: int = -1,
 ) -> Parameter:  # fmt: skip
-    """Return a parameter that is a part of the kernel's arrays, up to a transformation."""
+    """Return a parameter that is a part of the kernel's arrays, transformed by ``back``.
+
+    ``link`` is the inverse of ``back``.
+    """
 
     def take(form: Form, values: Values, many: Parameters) -> None:
         part(form, many)[...] = link(values[name])
@@ -245,7 +248,10 @@ def _has_spread(form: Form) -> Any:
 
 
 def _is_typical(form: Form) -> Any:
-    """Return whether accuracies for a typical item, or for own answers, differ from the average."""
+    """Return whether a system's accuracy differs from its parameter in the model.
+
+    The parameter is the accuracy for a typical item and for the system's own answers.
+    """
     return form.difficulty or form.related
 
 
@@ -276,7 +282,7 @@ _EACH: Final = (
     lambda p: np.asarray(logit(p))[:, :, None],
     lambda skill: expit(skill[..., 0]),
 )
-"""Accuracies without confusion matrices: one for all annotators, and one for each system."""
+"""Accuracies without confusion matrices: `_ALL` for all annotators, `_EACH` for each system."""
 
 
 PARAMETERS: Final = (

@@ -34,7 +34,7 @@ KINDS: Final = ("nominal", "ordinal")
 
 
 class Process(NamedTuple):
-    """Labels of annotators, then those of systems, in codes; the form of the process; priors."""
+    """Codes of the labels of annotators, then of systems; the form of the process; its priors."""
 
     model: str
     annotations: xr.Dataset
@@ -45,12 +45,12 @@ class Process(NamedTuple):
     systems: npt.NDArray[Any]  # Their names
     interchangeable: bool  # Whether all annotators are one respondent
     form: Form
-    ease: Floats  # Ease of the items of each fifth, in standard deviations
+    ease: Floats  # Ease of the items of each fifth, in standard deviations; 0 without difficulty
     priors: Priors
     known: Ints  # True labels (item); -1 for none
     errors: true_labels.Prior | None
-    """Priors for correlated errors of annotators; None if errors are independent. If they are
-    correlated, systems are compared with drawn true labels, and are not respondents."""
+    """Priors for correlated errors of annotators; None if errors are independent. With correlated
+    errors, systems are compared with drawn true labels, and are not respondents."""
     formula: str = ""
     terms: Array = np.empty(0, dtype=str)  # Names of coefficients
     covariates: Floats = np.empty((0, 0))  # (annotator, term), centred
@@ -74,7 +74,7 @@ class Process(NamedTuple):
 
     @property
     def n_states(self) -> int:
-        """The number of states an item can be in."""
+        """The number of states that an item can have."""
         return (
             self.form.n_labels * len(self.ease) * (self.form.n_labels if self.form.related else 1)
         )
@@ -87,16 +87,16 @@ class Process(NamedTuple):
 
     @property
     def item_order(self) -> Ints:
-        """The places of rows, sorted by item."""
+        """The places of rows, in the order of their items."""
         return np.argsort(self.item, kind="stable")
 
     def regression(self) -> Regression:
-        """Lay out covariates of annotators, for the sampler."""
+        """Return the regression on covariates of annotators, for the sampler."""
         value = self.covariates.reshape(self.form.first_system, self.form.terms)
         return regression(value, self.coefficient_prior)
 
     def votes(self) -> tuple[Votes, Ints]:
-        """Lay out labels by pattern, for the sampler."""
+        """Return the labels by pattern, and the pattern of each item, for the sampler."""
         return votes(self.item, self.respondent, self.label, len(self.items), self.known)
 
 
@@ -120,8 +120,8 @@ def process(
 ) -> Process:
     """Return the process of checked annotations, predictions and settings.
 
-    ``form`` holds the fields of `Form` that differ between models, ``rows`` the prior of the rows
-    of confusion matrices, ``covariates`` the last fields of `Process`. Raises as
+    ``form`` holds the fields of `Form` that differ between models. ``rows`` is the prior of the
+    rows of confusion matrices. ``covariates`` holds the last fields of `Process`. Raises as
     `dissensus.models.dawid_skene.build` does.
     """
     fitting.require_kind(annotations, KINDS, model)
@@ -132,7 +132,8 @@ def process(
     fitting.require_choice(annotations)
     errors = checked_errors(error_correlation)
     answers, names = _answers(annotations, predictions, on_missing, errors is not None)
-    predictions_suffice = errors is not None or evidence == "all"  # items need no annotations
+    # Whether an item may have predictions only.
+    predictions_suffice = errors is not None or evidence == "all"
     answered = (answers != NO_ANSWER).any(axis=1) if predictions_suffice else None
     require_annotated(annotations, answered)
     _require_relatable(systems, errors, len(names))
@@ -180,7 +181,7 @@ def require_annotated(annotations: xr.Dataset, answered: Flags | None = None) ->
 
 
 def row_codes(annotations: xr.Dataset) -> tuple[Ints, Ints, Ints]:
-    """Return the codes of items, annotators and labels of the annotations."""
+    """Return three arrays (annotation): the codes of items, of annotators and of labels."""
     item, annotator, label = (
         annotations[f"{dim}_code"].to_numpy().astype(np.int64) for dim in (ITEM, ANNOTATOR, LABEL)
     )
@@ -188,7 +189,7 @@ def row_codes(annotations: xr.Dataset) -> tuple[Ints, Ints, Ints]:
 
 
 def _require_relatable(systems: str, errors: true_labels.Prior | None, n_systems: int) -> None:
-    """Raise if systems="related" is not possible: errors are correlated, or too few systems."""
+    """Raise if systems="related" is impossible: errors are correlated, or systems too few."""
     if systems == "related" and errors is not None:
         raise ArgumentError(
             "systems", expected="'independent' if errors are correlated: each system is then "
@@ -205,7 +206,7 @@ def _answers(
 ) -> tuple[Ints, npt.NDArray[Any]]:
     """Return the codes of systems' labels (item, system), and the systems' names.
 
-    Labels that annotators cannot give are refused, unless they count as wrong.
+    Labels that annotators cannot give are refused, unless ``others_are_wrong``.
     """
     if predictions is None:
         return np.zeros((annotations.sizes[ITEM], 0), dtype=np.int64), np.empty(0, dtype=object)

@@ -1,7 +1,8 @@
 """The Gibbs step for a latent truth, as a PyMC step method that moves all variables.
 
 The step reads the model, and proves from its graph that it is a model of a latent truth. The
-variables must have the names of `dissensus.models.symmetric_confusion` or `dawid_skene`.
+variables must have the same names as in the models of `dissensus.models.symmetric_confusion` or
+`dissensus.models.dawid_skene`.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Reading(NamedTuple):
     process: Process
     names: tuple[str, ...]  # The variables that the step moves
     natural: Callable[[Mapping[str, Any]], dict[str, Floats]]
-    """Returns the variables in natural units, given a point."""
+    """Function that returns the variables in natural units, given a point of PyMC's values."""
 
 
 def knows(name: Any) -> bool:
@@ -67,7 +68,10 @@ def _labels(model: Any) -> list[Any]:
 
 
 def read(model: Any) -> Reading:
-    """Read a model; the error for another model names the variable that differs."""
+    """Return what the step needs of a model.
+
+    If the model is not one of a latent truth, the error names the variable that differs.
+    """
     if len(_labels(model)) != 1:
         raise unfit("one observed LatentTruth", "others")
     if "prevalence" not in {rv.name for rv in model.free_RVs}:
@@ -98,7 +102,7 @@ def _process(model: Any, labels: Any) -> Process:
         row_shapes = [system_rows.owner.op.dist_params(system_rows.owner)[0]]
     start = model.initial_point()
     weights, table, *system_shapes = of_point(model, [log_weight, log_response, *row_shapes])(start)
-    # Known truths are labels of a last respondent, who is always right.
+    # Known true labels are labels of a last respondent, who makes no errors.
     n_respondents = len(table) - np.array_equal(table[-1], oracle(*table.shape[1:]))
     n_systems = _n_systems(model, free, start)
     form, ease = _form(set(free), n_respondents, table.shape[1], n_systems, len(weights))
@@ -156,7 +160,7 @@ def _form(
 
 
 def _priors(model: Any, free: Mapping[str, Any], form: Form, system_shapes: list[Floats]) -> Priors:
-    """Return the priors whose parameters a user may choose."""
+    """Return the model's priors; numbers of a prior that the model does not have are 1."""
 
     def parameter(name: str, place: int) -> Any:
         return free[name].owner.op.dist_params(free[name].owner)[place]
@@ -188,7 +192,7 @@ def _priors(model: Any, free: Mapping[str, Any], form: Form, system_shapes: list
 
 @dataclass_state
 class LatentTruthGibbsState(StepMethodState):
-    """State that changes while sampling: the random stream, which every step method has."""
+    """State that changes while sampling: only the random stream, which every step method has."""
 
 
 class LatentTruthGibbs(WholeModelStep):
@@ -202,8 +206,9 @@ class LatentTruthGibbs(WholeModelStep):
     Parameters
     ----------
     vars, model, rng, initial_point, compile_kwargs, blocked
-        As in all step methods of PyMC. ``vars`` must be all variables that the step moves; a first
-        step from ``initial_point`` compiles the kernels; the last two are not used.
+        As in all step methods of PyMC. ``vars`` must be all variables that the step moves. A first
+        step from ``initial_point`` compiles the kernels. ``compile_kwargs`` and ``blocked``
+        are not used.
 
     Raises
     ------
@@ -233,7 +238,7 @@ class LatentTruthGibbs(WholeModelStep):
     _state_class = LatentTruthGibbsState
 
     def prepare(self, model: Any) -> None:
-        """Make the function that transforms to PyMC's values, and a chain."""
+        """Make a chain, and the function that transforms variables to PyMC's values."""
         process = self._reading.process
         self._to_values = to_values(model, self._reading.names)
         self._chain = Chain(process, *process.votes())
@@ -244,7 +249,7 @@ class LatentTruthGibbs(WholeModelStep):
         at = self.recall(point) or natural(point)
         values = {name: value[None] for name, value in at.items()}
         many = to_kernel(process.form, values)
-        chain.par = Parameters(*(part[0] for part in many))  # views, which the sweep writes over
+        chain.par = Parameters(*(part[0] for part in many))  # views: the sweep overwrites ``many``
         chain.state = started(self.rng.integers(2**64, dtype=np.uint64))
         chain.advance(-1, 1)
         moved = from_kernel(process.form, many, names)

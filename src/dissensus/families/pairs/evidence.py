@@ -18,34 +18,34 @@ from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.wording import counted
 
 _ONLY: Final = "judge"
-"""The name of a judge whose verdicts have no column of annotators."""
+"""Name of the judge if the verdicts have no column of annotators."""
 _UNEXPLAINED: Final = 1e-9
-"""Maximum unexplained share of a covariate's sum of squares for it to count as linear in others."""
+"""A covariate counts as linear in others if they leave this share of its squares unexplained."""
 
 
 class Evidence(NamedTuple):
     """Distinct pairs of answers to a prompt, and their verdicts and covariates."""
 
-    judges: Array  # (judge)
-    terms: Array  # (term)
-    item: Ints  # (pair): codes of prompts; first those with votes, then those without
+    judges: Array  # (judge): names
+    terms: Array  # (term): names of covariates
+    item: Ints  # (pair): prompt codes; prompts with votes have lower codes than others
     left: Ints  # (pair): the system with the lower code
     right: Ints
-    verdict: Floats  # (pair, judge): 1 left, 0 tie, -1 right; the mean of several
-    tied: Floats  # (pair, judge): 1 where the verdict is a tie
-    leaning: Floats  # (judge, system): score in the verdicts on all pairs, by least squares
-    answer: Floats  # (pair, term): left less right, in standard deviations of answers
-    place: Ints  # (vote): its pair
-    turn: Floats  # (vote): 1, or -1 where the pair's sides are exchanged
+    verdict: Floats  # (pair, judge): 1 left, 0 tie, -1 right; the mean if there are several
+    tied: Floats  # (pair, judge): 1 if the verdict is a tie; the share of ties of several
+    leaning: Floats  # (judge, system): the system's score in all verdicts, by least squares
+    answer: Floats  # (pair, term): left minus right, in standard deviations of answers
+    place: Ints  # (vote): index of its pair
+    turn: Floats  # (vote): 1; -1 if the vote's left side is the pair's right side
 
     @property
     def along(self) -> Floats:
-        """All covariates of the difference of a pair (pair, covariate)."""
+        """All covariates of the difference between a pair's answers (pair, covariate)."""
         return np.concatenate([self.verdict, self.apart, self.answer], axis=1)
 
     @property
     def apart(self) -> Floats:
-        """Difference of the scores of a pair's systems in all verdicts (pair, judge)."""
+        """Difference between the scores (`leaning`) of a pair's two systems (pair, judge)."""
         return (self.leaning[:, self.left] - self.leaning[:, self.right]).T
 
 
@@ -117,7 +117,10 @@ def remarks(known: Evidence, n_systems: int) -> Iterator[str]:
 
 
 def _in_span(known: Evidence, n_systems: int) -> Iterator[str]:
-    """Yield covariates that are linear in systems and other covariates, on pairs with votes."""
+    """Yield the names of covariates that are linear in systems and other covariates.
+
+    Only pairs with votes are considered.
+    """
     seen = np.unique(known.place)
     left, right, answer = known.left[seen], known.right[seen], known.answer[seen]
     n, n_terms = len(seen), answer.shape[1]
@@ -133,7 +136,7 @@ def _in_span(known: Evidence, n_systems: int) -> Iterator[str]:
 
 
 def _verdicts(predictions: Any) -> xr.Dataset:
-    """Return judges' verdicts, or raise."""
+    """Return judges' verdicts; raise if they are not on pairs of answers to prompts."""
     try:
         verdicts = checked_pairs(predictions)
     except AnnotationError as problem:
@@ -151,7 +154,7 @@ def _verdicts(predictions: Any) -> xr.Dataset:
 
 
 def _aligned(pairs: xr.Dataset, verdicts: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset, Array]:
-    """Return both with the same codes of systems and prompts, and the names of prompts.
+    """Return votes and verdicts with the same codes of systems and prompts, and prompts' names.
 
     Names in the votes come first. Systems with neither votes nor verdicts are left out.
     """
@@ -180,7 +183,7 @@ def prompts_of(pairs: xr.Dataset, predictions: Any) -> Array:
 
 
 def _joined(ours: Array, theirs: Array, dim: str) -> Array:
-    """Return the names of both, ours first, or raise if they have none in common."""
+    """Return the names in votes, then new names in verdicts; raise if they have none in common."""
     new = theirs[tables.match(theirs, ours) < 0]
     if len(new) == len(theirs):
         raise ArgumentError(
@@ -218,7 +221,7 @@ def _pair(names: tuple[Array, Array], key: int) -> str:
 def _by_pair(
     verdicts: xr.Dataset, names: tuple[Array, Array], pair: Ints, place: Ints
 ) -> tuple[Array, Floats, Floats]:
-    """Return the judges, and their verdicts and ties by pair; raise if a verdict is missing."""
+    """Return judges' names, and verdicts and ties (pair, judge); raise if a verdict is missing."""
     turn, outcome = _turns(verdicts), verdicts["outcome"].to_numpy()
     if ANNOTATOR in verdicts.coords:
         codes, judge = np.unique(verdicts["annotator_code"].to_numpy(), return_inverse=True)
@@ -253,7 +256,7 @@ def _by_pair(
 def _covariates(
     answers: Any, names: tuple[Array, Array], item: Ints, left: Ints, right: Ints
 ) -> tuple[Array, Floats]:
-    """Return the terms of a table of answers, and their differences by pair."""
+    """Return the names of covariates, and the differences between answers (pair, term)."""
     if answers is None:
         return np.empty(0, dtype=np.str_), np.empty((len(item), 0))
     table = frames.opened(answers, AnnotationError)

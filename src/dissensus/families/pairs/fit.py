@@ -32,13 +32,13 @@ from dissensus.kernels.types import Array, Floats
 from dissensus.sampling import convergence
 
 _JUMPS: Final = 20
-"""Number of first sweeps, in which blocks are drawn from their normal approximations."""
+"""Number of sweeps at the start that draw blocks from their normal approximations."""
 _FEW: Final = 2000
-"""With fewer distinct votes, each sweep stretches all spreads; otherwise, two of them."""
+"""With fewer distinct votes, `effects.stretch` moves all spreads in each sweep, else two."""
 
 
 class Trace(NamedTuple):
-    """Draws, with the draw as first axis; empty where a model has no such part."""
+    """Draws, with the draw as first axis; arrays of parts that a model lacks are empty."""
 
     strength: Floats  # (draw, system)
     common: Floats  # (draw, 2)
@@ -140,7 +140,7 @@ class PairsFit(base.Fit[Process, Trace]):
         )  # fmt: skip
 
     def _coefficients(self, draws: Trace) -> dict[str, xr.DataArray]:
-        """Return the coefficients of verdicts and covariates, and strengths with verdicts."""
+        """Return the coefficients of verdicts and covariates; with verdicts, also the strengths."""
         evidence = self.process.evidence
         if evidence is None:
             return {}
@@ -177,7 +177,7 @@ class PairsFit(base.Fit[Process, Trace]):
         if draws.taste.shape[-1] < n_cells:
             taste = rng.normal(size=(*draws.log_likelihood.shape, n_cells))
             draws = draws._replace(taste=taste * draws.spread[..., TASTE, None])
-        # One chain at a time: probabilities take 24 times the memory of the draws.
+        # One chain at a time: the probabilities of a vote take 24 times the memory of the vote.
         for chain in range(len(draws.strength)):
             part = Trace(*(values[chain : chain + 1] for values in draws))
             left, tie, _ = np.moveaxis(probabilities(self.process, part), -1, 0)
@@ -197,7 +197,7 @@ def evidence_coords(process: Process) -> dict[str, Array]:
 
 
 def constants(process: Process) -> dict[str, tuple[tuple[str, ...], Array]]:
-    """Return the evidence on pairs, by name, with dims; `dissensus.win_rate` reads it."""
+    """Return the dims and values of evidence on pairs, by name, for `dissensus.win_rate`."""
     known = process.evidence
     if known is None:
         return {}
@@ -247,7 +247,7 @@ def probabilities(process: Process, draws: Trace) -> Floats:
 
 
 class Chain:
-    """A chain with its state and trace."""
+    """A chain: its current state, and the trace of its draws."""
 
     scratch = frozenset({"work", "table", "ordered", "rows"})
 
@@ -322,7 +322,8 @@ class Chain:
                     self.ordered,
                 )  # fmt: skip
             effects.draw_spreads(self.state, votes, form, par, self.scale)
-            n_spreads = len(self.stretched)  # all spreads with few votes, else two of them
+            n_spreads = len(self.stretched)
+            # All spreads are stretched if there are few votes, otherwise two of them.
             turns = [first + sweep, first + sweep + n_spreads // 2]
             is_small = len(votes.left) < _FEW or n_spreads < 2
             for turn in range(n_spreads) if is_small else turns:
@@ -337,7 +338,7 @@ class Chain:
                 self._keep(first + sweep)
 
     def replay(self, values: Mapping[str, Array]) -> None:
-        """Store draws of the PyMC model's variables."""
+        """Store draws of the PyMC model's variables in the trace."""
         par, form, process = self.par, self.form, self.process
         item, system = cells(self.votes.prompts)
         voter, favoured = cells(self.votes.voters)

@@ -103,8 +103,8 @@ def _climb(at: Floats, votes: Votes, form: Form, n_systems: int, rows: Floats) -
 
 _STEPS: Final = 200
 _FAR: Final = 25.0
-"""Maximum absolute estimate: e^25 to 1 as odds. Newton's method exceeds it if the votes separate
-systems without exception, so that the maximum is at infinity."""
+"""Maximum absolute estimate, in logits. Newton's method exceeds it if the maximum is at infinity,
+because a group of systems won all votes against the others."""
 _SINGULAR: Final = 1e13
 
 

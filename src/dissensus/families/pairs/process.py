@@ -27,9 +27,9 @@ SCALES: Final = {
     "annotator_tie_spread": 1.5, "annotator_side_spread": 0.5, "item_tie_spread": 1.5,
     "annotator_taste_spread": 1.0,
 }  # fmt: skip
-"""The scales of spreads' priors, in the order of `kernels.votes.Parameters`.
+"""The scales of spreads' priors, in the order of `kernels.votes.Parameters.spread`.
 
-The first is of a Rayleigh distribution, the others are of half-normal ones.
+The first prior is a Rayleigh distribution, all others are half-normal.
 """
 SDS: Final = {
     "tie": 2.0, "side": 1.0, "judge_weight": 2.0, "judge_system_weight": 2.0, "coefficient": 1.0,
@@ -47,7 +47,7 @@ class Process:
     priors: Mapping[str, float]
     """The scale of each spread's prior, and the standard deviation of each normal prior."""
     evidence: Evidence | None = None
-    """Verdicts and covariates, if there are any."""
+    """Verdicts and covariates; None if there are neither."""
 
     @property
     def systems(self) -> Array:
@@ -56,19 +56,19 @@ class Process:
 
     @property
     def words(self) -> str:
-        """The priors' widths, for a fit's attributes; strengths' spread has a Rayleigh prior."""
+        """The widths of all priors in words, for the attributes of a fit."""
         return "; ".join(
             f"{name} {'rayleigh ' * (name == 'strength_spread')}{width:g}"
             for name, width in self.priors.items()
         )
 
     def names(self, dim: str) -> Array:
-        """Return the names along a dim; none if the model ignores it."""
+        """Return the names along a dim; an empty array if the model ignores this dim."""
         known = {SYSTEM: 1, ANNOTATOR: self.form.annotators, ITEM: self.form.items}
         return self.annotations[dim].to_numpy() if known[dim] else np.empty(0, dtype=np.str_)
 
     def code(self, name: str) -> Ints:
-        """Return codes of votes; zeros if the model ignores their dim."""
+        """Return a code for each vote; zeros if the model ignores the dim of these codes."""
         dim = name.removesuffix("_code")
         if dim in (ANNOTATOR, ITEM) and not len(self.names(dim)):
             return np.zeros(self.annotations.sizes[VOTE], dtype=np.int64)
@@ -134,9 +134,9 @@ class Process:
 
 
 def cells(of: Cells) -> tuple[Ints, Ints]:
-    """Return the prompt, or the voter, and the system of each cell of the kernel.
+    """Return two codes of each cell of the kernel: its prompt (or voter), and its system.
 
-    With ties, a prompt's last cell is its tendency to ties, with the number of systems as system.
+    With ties, a prompt's last cell is its tendency to ties, with the number of systems as code.
     """
     return np.repeat(np.arange(len(of.cell_start) - 1), np.diff(of.cell_start)), of.system
 
@@ -144,7 +144,10 @@ def cells(of: Cells) -> tuple[Ints, Ints]:
 def _sorted(
     group: Ints, n: int, side: Floats, weight: Floats, ends: list[Ints], n_systems: int
 ) -> Cells:
-    """Sort votes by one of ``n`` prompts or voters; ``ends`` are the systems of votes' cells."""
+    """Sort votes by prompt or voter, of which there are ``n``.
+
+    Each array in ``ends`` has, for each vote, the system of one of its cells.
+    """
     order, width = np.argsort(group, kind="stable"), n_systems + 1
     keys = np.array([group * width + end for end in ends], dtype=np.int64)
     distinct, code = np.unique(keys, return_inverse=True)
@@ -219,8 +222,8 @@ def _is_nested(dim: str, pairs: xr.Dataset) -> bool:
 def _has_tastes(pairs: xr.Dataset) -> bool:
     """Return whether votes can separate voters' tastes from chance, and from strengths.
 
-    They can if, on average, each vote of a voter on a system has at least one other vote of the
-    same voter on that system.
+    They can if a vote of a voter on a system has, on average, at least one other vote of the same
+    voter on that system, and if some system has votes of two voters.
     """
     _, counts = _votes_of_cells(ANNOTATOR, pairs)
     return bool((counts**2).sum() >= _LEAST * counts.sum()) and not _is_nested(ANNOTATOR, pairs)
@@ -235,7 +238,7 @@ def _votes_of_cells(dim: str, pairs: xr.Dataset) -> tuple[Ints, Ints]:
 
 
 def _priors(priors: Any) -> dict[str, float]:
-    """Return the widths of all priors, or raise about those that are given."""
+    """Return the widths of all priors; raise if a given name or width is not valid."""
     known = {**SCALES, **SDS}
     if priors is not None and not isinstance(priors, Mapping):
         raise ArgumentError(
@@ -300,8 +303,8 @@ def _apart(process: Process) -> Iterator[str]:
 def _of_left(left: Ints, right: Ints, ahead: Ints, n: int) -> tuple[float, float]:
     """Return the share of votes that the left wins on pairs shown both ways, and its z value.
 
-    ``ahead`` is 1 if the left won, 0 for a tie, else -1. If the side does not matter, the means of
-    both ways of a pair add up to 0; a vote has at most the variance 1.
+    ``ahead`` is 1 if the left won, 0 for a tie, else -1. If the side does not matter, its means in
+    the two orders of a pair add up to 0. The variance of a vote is at most 1.
     """
     way, place = np.unique(left * n + right, return_inverse=True)
     count = np.bincount(place)

@@ -1,4 +1,4 @@
-"""A chain of the prior that items share; a PyMC step gives it the current values in each sweep."""
+"""A chain of the prior that items share; a PyMC step passes current values to it in each sweep."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ from dissensus.kernels.rankings import Rankings
 from dissensus.kernels.types import Floats, Ints
 
 _FAR: Final = 10.0
-"""With n hyperparameters, squared distances from the mode above n + `_FAR` sqrt(n) are large."""
+"""Starting values of n hyperparameters are far from the mode if their squared distance, in units of
+the ellipses, is above n + `_FAR` sqrt(n)."""
 _FIRST: Final = 8
 """Number of sweeps of the warm-up before the ellipses' centre first moves to the mean of the chain.
-Each later period is twice as long."""
+Each later period, after which it moves again, is twice as long as the one before."""
 _MANY: Final = 2.0
-"""From this number of passed-over labels per chosen label on, strengths get sweeps of their own.
-With fewer, such a sweep triples the time of a draw and does not increase the effective sample size.
-With five, draws without such sweeps have a tenth of the effective sample size."""
+"""Minimum number of passed-over labels per chosen label for separate sweeps of strengths. With
+fewer, a separate sweep triples the time of a draw and does not increase the effective sample size.
+With five, draws without separate sweeps have a tenth of the effective sample size."""
 _EXCHANGED: Final = 2
-"""Maximum number of tied labels in a block, for sweeps of strengths. Such a sweep sums over the
-orders of tied labels, so that afterwards their order must be drawn anew given the strengths.
-Exchanging neighbours does this only in blocks of two."""
+"""Maximum number of tied labels in a block for separate sweeps of strengths. These sweeps sum over
+the orders of tied labels, so that afterwards an order must be drawn given the strengths. Exchanging
+neighbours draws it exactly only in blocks of two."""
 _WIDTH: Final = 0.5
 """Initial width of a slice of the log concentration."""
 _BEYOND, _LEAST = 60.0, 1e-12
@@ -56,7 +57,7 @@ class PriorChainState(DataClassState):
     mode: Floats
     """(hyperparameter): the centre of the ellipses."""
     summed: Floats
-    """(hyperparameter): sum of the values since the centre was moved."""
+    """(hyperparameter): sum of the values since the centre last moved."""
     n_summed: int
     until: int
     """Number of sweeps after which the centre is moved again."""
@@ -68,7 +69,7 @@ class PriorChain(WithSamplingState):
     Each sweep moves the concentration given strengths, then all hyperparameters given counts, with
     the strengths summed out, and then draws strengths given both (`kernels.learned_prior`). If
     choice sets differ much, counts are hardly informative about the concentration. Its move given
-    strengths then mixes better, and strengths need sweeps of their own (``also_swept``).
+    strengths then mixes better, and strengths need separate sweeps (``also_swept``).
     """
 
     _state_class = PriorChainState
@@ -84,13 +85,13 @@ class PriorChain(WithSamplingState):
             log_strength=begun(self._choices, leaning),
         )  # fmt: skip
         self.summed, self.n_summed, self.until = np.zeros(len(mode)), 0, _FIRST
-        # Labels that no ranking compares may differ by any factor. Counts are then huge, and
-        # hyperparameters hardly move given the counts.
+        # In closed rankings, the strengths of labels that no ranking compares may differ by any
+        # factor. Counts are then huge, and hyperparameters hardly move given the counts.
         needed = bool(rankings.closed.any()) or self._passed_over() >= _MANY
         self.also_swept = needed and self._largest_tie() <= _EXCHANGED
 
     def _largest_tie(self) -> int:
-        """Return the number of labels in the largest informative block."""
+        """Return the number of labels in the largest block that is informative."""
         starts = self._rankings.ranking_start
         ranking = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         is_informative = np.arange(len(ranking)) < self._choices.stop[ranking]
@@ -125,16 +126,16 @@ class PriorChain(WithSamplingState):
         self._chain.mode[:] = mode
 
     def _begun(self, x: Floats) -> Floats:
-        """Return the start of the warm-up: ``x``, or the mode if that is far from ``x``.
+        """Return the hyperparameters to start from: the mode if ``x`` is far from it, else ``x``.
 
-        A chain returns from far away in small steps: strengths and counts depend on ``x``.
+        A chain would return to the mode in small steps, because strengths and counts depend on x.
         """
         at = self._chain.inverse @ (x - self.mode)
         begins = self.n_summed == 0 and self.until == _FIRST
         return self.mode.copy() if begins and at @ at > len(x) + _FAR * math.sqrt(len(x)) else x
 
     def _adapt(self, x: Floats) -> None:
-        """Move the ellipses' centre to the mean of the last sweeps, at the end of each period.
+        """At the end of each period, move the ellipses' centre to the mean of its sweeps.
 
         The first centre is the mode given first choices only; later choices can move it far.
         """
@@ -171,7 +172,10 @@ class PriorChain(WithSamplingState):
         return chain.x.copy(), chain.log_strength + total[self._owner]
 
     def _given_strengths(self, x: Floats, log_strength: Floats, rng: np.random.Generator) -> Floats:
-        """Move the log concentration by slice sampling, stepping out (Neal 2003)."""
+        """Move the log concentration by slice sampling with stepping out (Neal 2003).
+
+        Returns all hyperparameters.
+        """
         each = self._shapes(x) / math.exp(x[0])
 
         def height(value: float) -> float:

@@ -37,26 +37,26 @@ _IN_JAX = "pytensor.link.jax.dispatch"
 class RankingLogp(Op):
     """The log-likelihood of one ranking, and its gradient, which costs little more.
 
-    Before a graph with this operation is compiled with ``mode="JAX"``, import
-    `families.rankings.in_jax`. For samplers, `PartialRanking` imports it.
+    Before you compile a graph of this operation with ``mode="JAX"``, import
+    `families.rankings.in_jax`. `PartialRanking` imports it for samplers in JAX.
     """
 
     gufunc_signature = "(k),(k)->(),(k)"
     __props__ = ()
 
     def make_node(self, log_strength: Any, rank: Any) -> Any:
-        """Take log strengths and the number of each label's block, both (label)."""
+        """Build a node from log strengths and the number of each label's block, both (label)."""
         log_strength = pt.as_tensor(log_strength, dtype="float64")
         rank = pt.as_tensor(rank, dtype="int64")
         return Apply(self, [log_strength, rank], [pt.dscalar(), log_strength.type()])
 
     def perform(self, node: Any, inputs: Any, outputs: Any) -> None:  # noqa: ARG002
-        """Compute both in Python; PyTensor calls this where it does not compile."""
+        """Compute value and gradient in Python, for graphs that PyTensor does not compile."""
         value, gradient = of_ranks(*inputs)
         outputs[0][0], outputs[1][0] = np.asarray(value), gradient
 
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
-        """Multiply by the gradient, the second output; second derivatives are not defined."""
+        """Multiply by the gradient (the second output); second derivatives are not defined."""
         rank = grad_undefined(self, 1, inputs[1], "ranks are whole numbers")
         if isinstance(cotangents[0].type, DisconnectedType):
             return [grad_undefined(self, 0, inputs[0], "no second derivatives"), rank]
@@ -152,7 +152,7 @@ class LogGamma(Continuous):
 
 
 class PartialRankingRV(SymbolicRandomVariable):
-    """Labels arrive at exponential times; their places are in the order of arrival."""
+    """Draws rankings: labels arrive at exponential times, and take places in order of arrival."""
 
     name = "partial_ranking"
     extended_signature = "[rng],[size],(k),(k),(),()->[rng],(k)"
@@ -192,8 +192,8 @@ class PartialRanking(Discrete):
     :math:`Z_l` the sum of :math:`\lambda_k^\delta` over all blocks after the l-th. The integrals
     are sums over all orders within blocks. At :math:`\gamma = 1`, f is the probability of the
     ranking, given the sizes of its blocks. Otherwise f is not normalised over b, and is meant for
-    inference about the strengths; draws are made as if :math:`\gamma` were 1. So do not give the
-    power a prior: the data are more probable with a smaller power. The sharpness can have a prior.
+    inference about the strengths; draws are made as if :math:`\gamma` were 1. Do not give the power
+    a prior: f is not normalised, and increases as the power falls. The sharpness can have a prior.
 
     A value is a vector over labels: the number of each label's block, from 1, or 0 for a label that
     is not listed.
@@ -208,7 +208,7 @@ class PartialRanking(Discrete):
     places : tensor_like of int (..., label), optional
         The shape of a random draw: the number of the block of each place, first place first,
         and then 0 for each label that is not listed. For example, 1, 2, 2, 0 has one label
-        first, two labels tied after it, and one unlisted label. Default: as in the observations.
+        first, two labels tied after it, and one unlisted label. Default: as in the observed values.
     power : tensor_like of float
         :math:`\gamma > 0`, reliability as a power of the likelihood.
     sharpness : tensor_like of float
@@ -245,7 +245,7 @@ class PartialRanking(Discrete):
             _refuse_gaps(observed)
             shared = hasattr(observed, "get_value")
             places = places_of(observed.get_value() if shared else observed)
-            if kwargs.get("places") is None:  # places of shared data change with the data
+            if kwargs.get("places") is None:  # shared data may change: their places are a graph
                 kwargs["places"] = _sorted_places(observed) if shared else places
         return super().__new__(cls, name, *args, observed=observed, **kwargs)
 
@@ -293,8 +293,8 @@ class PartialRanking(Discrete):
 def tempered(log_strength: Any, sharpness: Any) -> Any:
     """Return log strengths times sharpness (...); minus infinity is not changed.
 
-    Infinity is never multiplied: 0 times infinity would spoil the gradient by the sharpness. It is
-    first replaced by a finite bound, since PyTensor moves a second ``switch`` behind the product.
+    Infinity must not be multiplied: the gradient by the sharpness would contain 0 times infinity.
+    A finite bound replaces it first, because PyTensor would move a ``switch`` behind the product.
     """
     finite = pt.maximum(log_strength, _FARTHEST) * pt.shape_padright(sharpness)
     return pt.switch(log_strength > -np.inf, finite, -np.inf)
@@ -328,7 +328,7 @@ def _sorted_places(ranks: Any) -> Any:
 
 
 def places_of(ranks: Any) -> Ints:
-    """Return the shape of rankings, as `PartialRanking` takes it.
+    """Return the block of each place, as `PartialRanking` takes it in ``places``.
 
     Parameters
     ----------

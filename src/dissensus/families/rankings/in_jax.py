@@ -1,6 +1,6 @@
 """The likelihood of partial rankings for samplers in JAX, by the compiled kernel.
 
-Imported only if JAX is: the library itself does not need JAX.
+This module is imported only if JAX is in use: the library itself does not need JAX.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _derivative(primals: Any, tangents: Any) -> Any:
 
 
 def _of_all(log_strength: Any, rank: Any) -> tuple[Floats, Floats]:
-    """Call the kernel once for all rankings, (..., label)."""
+    """Return log-likelihoods (...) and gradients (..., label); one call of the kernel for all."""
     shape, dtype = log_strength.shape, log_strength.dtype
     value, gradient = np.zeros(shape[:-1]), np.zeros(shape)
     rows = value.size, shape[-1]

@@ -5,11 +5,11 @@
 ``one``
     All labels that are not named for the item together count as one more label.
 ``ignore``
-    Only labels named for the item are included; an annotator who does not list one of
-    them ranks it last.
+    Only labels that are named for the item are included; those that an annotator does not list
+    come last.
 ``absent``
-    Each annotator chose only among the labels of its list. Labels that are not listed come
-    neither before nor after, like drivers who did not start in a race.
+    Each annotator chose only among the labels of its list. Labels that are not listed have no
+    place, like drivers who did not start in a race.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class LaidOut(NamedTuple):
     named: npt.NDArray[np.int64]
     """(item): number of named labels; their cells come first."""
     n_labels: npt.NDArray[np.int64]
-    """(cell): number of labels of a cell; more than 1 only for a lumped remainder."""
+    """(cell): number of the cell's labels; more than 1 only if unnamed labels share a cell."""
     candidate: npt.NDArray[np.int64]
     """(cell): its column in the candidate form."""
     row: npt.NDArray[np.int64]

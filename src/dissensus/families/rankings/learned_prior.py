@@ -27,7 +27,7 @@ from dissensus.sampling.learned_prior import LearnedPrior, Size
 
 
 class Taught(NamedTuple):
-    """Items that the prior is learned from: their rankings, and the features of their prior."""
+    """Items from which the prior is learned: their rankings, and the features of their prior."""
 
     rankings: Rankings
     leaning: Leaning
@@ -49,7 +49,7 @@ class PriorCells(NamedTuple):
     item: Ints
     """(cell): its item."""
     label: Ints
-    """(cell): the label whose weight it has; negative for none."""
+    """(cell): the label whose weight its prior has; negative if there is none."""
     size: Floats
     """(cell): number of its labels."""
     features: Floats
@@ -148,7 +148,7 @@ def learned(
 def of_unnamed(lean: Leaning, values: Floats) -> float:
     """Return the mean shape of an unnamed label, at the mean of the hyperparameters.
 
-    It is infinite where every label was named.
+    It is infinite if no item has an unnamed label.
     """
     shape = shapes(lean, values.mean(axis=(0, 1))[None], 0, len(lean.start) - 1)[0]
     unnamed = lean.label < 0

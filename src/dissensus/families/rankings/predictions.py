@@ -19,10 +19,10 @@ from dissensus.kernels.types import Ints
 from dissensus.sampling import fitting
 
 MOST_REPLICATES, LEAST_REPLICATES, MOST_ROWS = 400, 100, 4_000_000
-"""Maximum and minimum number of replicates for a check, and a limit on their rows in total. The
-minimum number of replicates is drawn even if it exceeds this limit."""
+"""Maximum and minimum number of replicates for a check, and the maximum of their rows in total. The
+minimum number of replicates is drawn even if they have more rows."""
 ANOTHER = -1
-"""Code of an unnamed label, where all unnamed labels count as one."""
+"""Code of an unnamed label, if all unnamed labels count as one."""
 
 
 def with_rankings(
@@ -34,7 +34,7 @@ def with_rankings(
     posterior_predictive: bool,
     rng: np.random.Generator,
 ) -> xr.DataTree:
-    """Add the requested groups."""
+    """Add the groups of log-likelihood and predictions that are requested."""
     if log_likelihood:
         fitting.attach(tree, "log_likelihood", _log_likelihood(process, draws))
     if posterior_predictive:
@@ -51,7 +51,7 @@ def with_rankings(
 def replicated(
     fit: xr.DataTree, annotations: xr.Dataset, *, random_seed: Any, **settings: Any
 ) -> xr.DataTree:
-    """Return some draws of a fit, evenly spaced, with replicated rankings."""
+    """Return evenly spaced draws of a fit, with a replicate of all rankings for each draw."""
     checked = process(annotations, **settings)
     posterior = fit["posterior"].to_dataset()
     n = MOST_ROWS // max(annotations.sizes[ANNOTATION], 1)
@@ -70,7 +70,7 @@ def replicated(
 
 
 def observed(annotations: xr.Dataset) -> dict[str, xr.DataArray]:
-    """Return the rankings, row by row: labels and their blocks."""
+    """Return the label and the block of each annotation."""
     code = annotations["label_code"].to_numpy()
     coords: dict[str, Any] = {}
     for dim in (ITEM, ANNOTATOR):
@@ -137,14 +137,14 @@ def _new_rankings(process: Process, draws: Draws, seed: int) -> Ints:
 
 
 def _split_keys(plausibility: xr.DataArray, items: Any) -> Any:
-    """Return the random streams by which metrics split each draw's remainder, to split it alike."""
+    """Return the random streams by which metrics split the remainder (chain, draw, item)."""
     chains, draws = (name_hashes(np.arange(plausibility.sizes[dim])) for dim in (CHAIN, DRAW))
     seed = plausibility.attrs["remainder_seed"]
     return row_keys(chains[:, None, None], draws[:, None], items, seed=seed)
 
 
 def _label_codes(process: Process, column: Ints) -> Ints:
-    """Turn columns, and members of the remainder, into label codes.
+    """Turn columns, or members of the remainder, into label codes.
 
     The named codes c_0 < c_1 < ... are in order, so that the code of the j-th unnamed label
     is j plus the number of named codes with c_m - m <= j.

@@ -42,8 +42,8 @@ TEMPERINGS: Final = ("likelihood", "strength")
 KINDS: Final = ("nominal", "ordinal", "ranking")
 SAMPLERS: Final = ("gibbs", "nuts")
 MOST_ITEMS: Final = 300
-"""Maximum number of items from which the prior is learned; they are chosen by their names. More are
-not needed, because a ranking is very informative, and every draw reads all these items."""
+"""Maximum number of items from which the prior is learned, chosen by hashes of their names. More
+items are not needed, because a ranking is very informative, and would make every draw slower."""
 
 
 class Process(NamedTuple):
@@ -55,7 +55,7 @@ class Process(NamedTuple):
     shape: Floats
     """(cell): the Gamma shape of each strength."""
     concentration: float
-    """Dirichlet parameter of each label in the split of the remainder; infinite if it is even."""
+    """Dirichlet parameter of each label of the remainder; infinite if the split is even."""
     reliability: float | str
     tempering: str
     unranked: str
@@ -72,7 +72,7 @@ class Process(NamedTuple):
 
     @property
     def sharpness(self) -> Floats | None:
-        """The power of the strengths (ranking), if it is given; None if it is 1 or learned."""
+        """The given power of the strengths (ranking); None if it is learned or does not apply."""
         if self.tempering == "likelihood" or self.reliability in LEARNED:
             return None
         return np.full(self.n_rankings, float(self.reliability))
@@ -115,14 +115,14 @@ class Process(NamedTuple):
         return out
 
     def cells(self) -> Ints:
-        """Return the index of each strength (item, place), -1 after the item's last."""
+        """Return the index of each strength (item, place); -1 after the item's last strength."""
         rankings = self.laid.rankings
         place = np.arange(rankings.n_cells.max())
         cell = rankings.cell_start[:-1, None] + place
         return np.where(place < rankings.n_cells[:, None], cell, -1)
 
     def ranks(self) -> tuple[Ints, Ints]:
-        """Return (ranking, place) the index of each strength, -1 if absent, and its block."""
+        """Return the index of each strength, -1 if absent, and its block, both (ranking, place)."""
         rankings = self.laid.rankings
         of_row = np.repeat(np.arange(self.n_rankings), np.diff(rankings.ranking_start))
         chosen = self.cells()[self.of_ranking(ITEM)]
@@ -138,7 +138,7 @@ class Process(NamedTuple):
         shape = shapes(self.leaning, mean, 0, len(self.laid.rankings.n_cells))[0]
         split = np.inf
         if self.unranked == "exact":
-            of_all = prior.unnamed  # from all items, also in a fit of a chunk
+            of_all = prior.unnamed  # computed from all items, even if this fit is of a chunk
             split = of_unnamed(self.leaning, prior.values) if of_all is None else of_all
         return self._replace(shape=shape, concentration=split, prior_draws=prior)
 
@@ -149,7 +149,7 @@ class Process(NamedTuple):
         return shapes(self.leaning, self.prior_draws.values[chain, :draws], low, high)
 
     def taught(self, teaches: npt.NDArray[np.bool_], *, first_labels: bool = False) -> Taught:
-        """Return the items that the prior is learned from, their unnamed labels in one cell."""
+        """Return the items that the prior is learned from, each with one cell of unnamed labels."""
         laid, n_labels = self.laid, self.annotations.sizes[LABEL]
         if self.tempering != "likelihood":
             laid = laid_out(self.annotations, self.where, self.unranked)
@@ -227,7 +227,7 @@ def _candidates(
 
 
 def most_candidates(annotations: xr.Dataset, predictions: xr.Dataset | None, unranked: str) -> int:
-    """Return the largest number of candidates of an item, if the prior is learned."""
+    """Return the largest number of candidates that an item has under a learned prior."""
     each = (_candidates(part, predictions, unranked, learns=True) for part in _parts(annotations))
     return max(where.codes.shape[1] for _, where in each)
 
@@ -248,7 +248,7 @@ def prior_of(
     tune: int, random_seed: Any, progressbar: bool, tempering: str = "likelihood",
     unranked: str = "exact", first_labels: bool = False, **others: Any,
 ) -> LearnedPrior:  # fmt: skip
-    """Draw the hyperparameters of the prior that all items share, in memory or in chunks.
+    """Draw the hyperparameters of the prior that all items share; annotations may be in chunks.
 
     Every ranking counts once, whatever the reliability; with ``first_labels`` only its first block
     counts (docs/decisions/0033). The result can be the ``concentration`` of fits with the same
@@ -277,7 +277,7 @@ def prior_of(
 
 
 def _each_label(laid: LaidOut, concentration: Any) -> Floats:
-    """Return the Gamma shape of a single label (cell); by default, an item's shapes sum to 1."""
+    """Return the Gamma shape of one label of each cell; if None, an item's shapes sum to 1."""
     n_cells = laid.rankings.n_cells
     if isinstance(concentration, str):
         raise ArgumentError(
@@ -286,7 +286,7 @@ def _each_label(laid: LaidOut, concentration: Any) -> Floats:
         )  # fmt: skip
     if concentration is not None:
         return np.full(n_cells.sum(), arguments.within("concentration", concentration, 1e-9, 1e9))
-    # Every item has a cell: items without named labels have one of unnamed labels, or are refused.
+    # Every item has a cell: an item without named labels has an unnamed cell, or is refused.
     total = np.add.reduceat(laid.n_labels, laid.rankings.cell_start[:-1])
     return np.repeat(1.0 / total, n_cells)
 

@@ -1,4 +1,4 @@
-"""Draw from the posterior of a ranking process: by the Gibbs kernel itself, or through PyMC."""
+"""Draw from the posterior of a ranking process: by the Gibbs kernel alone, or through PyMC."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Draws(NamedTuple):
 
 
 def drawn_by(process: Process, sampler: str) -> str:
-    """Return the sampler's name: with a learned reliability, NUTS runs beside the Gibbs step."""
+    """Return the sampler's name; with a learned reliability, NUTS complements the Gibbs step."""
     return "nuts beside it" if sampler == "gibbs" and process.reliability in LEARNED else sampler
 
 
@@ -69,7 +69,7 @@ def drawn(
 
 
 def diagnosed(draws: Draws) -> dict[str, Any]:
-    """Diagnose the chains by each item's leading candidate and remainder; warn if poor.
+    """Diagnose each item's leading candidate and remainder; warn if diagnostics are poor.
 
     Diagnosing every candidate would take longer than drawing them.
     """
@@ -91,8 +91,9 @@ def diagnosed(draws: Draws) -> dict[str, Any]:
 
 
 _FEW_ITEMS, _MOST_SWEEPS = 300, 30
-"""Each draw has its own prior. With few items, the prior changes more from draw to draw than one
-sweep can follow: a draw takes 300 / (number of items) sweeps, at most 30."""
+"""Under a learned prior, each draw of strengths has its own draw of the prior. With few items, the
+prior changes more from draw to draw than one sweep can follow. A draw therefore takes 300 / (number
+of items) sweeps, at most 30."""
 _GIBBS = "exact Gibbs sampling of the strengths behind the rankings"
 _NUTS = "NUTS on the PyMC model"
 
@@ -145,7 +146,7 @@ def gibbs(
 
     try:
         fitting.by_lots(draw_lot, chains, n_items, "Sampling rankings", progressbar)
-    except KeyboardInterrupt:  # all draws of one item come before any of the next
+    except KeyboardInterrupt:  # an item gets all draws before the next item: no draw is complete
         message = "" if checkpoint is None else checkpoint.in_words
         raise before_any_draw("before all items were through", message) from None
     return theta, logp.reshape(-1, logp.shape[-1]) if log_likelihood else None
@@ -163,7 +164,7 @@ def _lot(
 ) -> tuple[Floats, Floats | None]:
     """Draw one chain of items `low` to `high` - 1 and, if requested, their log-likelihood.
 
-    The log-likelihood needs each strength separately, also of labels that are stored as one.
+    The log-likelihood needs each strength separately, also those that are stored as a sum.
     """
     whole, columns = process.laid.rankings, process.where.codes.shape[1]
     part, named = whole.part(low, high), process.laid.named[low:high]
@@ -194,7 +195,7 @@ def _lot(
 def _apart(
     process: Process, part: Rankings, shape: Floats, cells: slice, keys: Any, tune: int
 ) -> Floats:
-    """Draw under a learned prior: unlisted labels first in one cell, then the part of each."""
+    """Draw under a learned prior: first with unlisted labels in one cell, then split this cell."""
     merged, merged_shape, listed = together(part, shape)
     of_cell = np.repeat(np.arange(len(keys)), part.n_cells)
     named = np.bincount(of_cell, listed, len(keys)).astype(np.int64)
@@ -216,7 +217,7 @@ def _sweeps(process: Process) -> int:
 
 
 def _candidates(cells: Floats, named: Ints, n_cells: Ints, columns: int) -> Floats:
-    """Sum cells (draw, item, place) into candidates (draw, item, candidate)."""
+    """Sum the masses of cells (draw, item, place) into candidates (draw, item, candidate)."""
     out = np.zeros((*cells.shape[:-1], columns))
     for place in range(cells.shape[-1]):  # a short loop; draws are vectorised
         column = np.where(place < named, place, columns - 1)

@@ -1,9 +1,9 @@
 """The Gibbs step for partial rankings, as a PyMC step method.
 
 The step reads the model's graph, so that it uses the current data of a model that was changed by
-`pymc.set_data` or `pymc.observe`. Strengths may be used in any way for which the step can prove
-that only rankings depend on them. Hyperparameters of their prior must be used as in
-`dissensus.models.plackett_luce`.
+`pymc.set_data` or `pymc.observe`. A model may use strengths in any way, as long as the step can
+prove that only rankings depend on them. It must use the hyperparameters of their prior as
+`dissensus.models.plackett_luce` does.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _ITEM: Final = "cell_item"
 
 
 class Parameters(NamedTuple):
-    """Parameters that may change between sweeps, because they depend on other variables."""
+    """Parameters of rankings that may change between sweeps: they may depend on other variables."""
 
     shape: Floats
     """(cell)"""
@@ -61,7 +61,7 @@ class Parameters(NamedTuple):
 
 
 class Strengths(NamedTuple):
-    """A variable of log strengths: its rankings, and the index of each cell in it."""
+    """A variable of log strengths, its rankings, and the index of each cell in the variable."""
 
     name: str
     rankings: Rankings
@@ -80,7 +80,7 @@ class Reading(NamedTuple):
     hyperparameters: tuple[str, ...]
     strengths: list[Strengths]
     aside: str
-    """Why the step does not move the model's hyperparameters; empty if there is no reason."""
+    """Why the step does not move the model's hyperparameters; empty if it does, or has none."""
 
 
 def has_form(model: Any) -> bool:
@@ -90,7 +90,7 @@ def has_form(model: Any) -> bool:
 
 
 def read(model: Any) -> Reading:
-    """Read how rankings depend on log strengths, and log strengths on the prior of all items."""
+    """Read how rankings depend on log strengths, and log strengths on the shared prior."""
     rankings = [rv for rv in model.basic_RVs if isinstance(rv.owner.op, PartialRankingRV)]
     behind = set(ancestors(rankings))
     gammas = [rv for rv in model.free_RVs if isinstance(rv.owner.op, LogGammaRV)]
@@ -206,7 +206,7 @@ def _shared_prior(model: Any, rankings: list[Any]) -> _Prior:
 
 
 def _leaning(prior: _Prior, rankings: Rankings, order: Ints) -> Leaning:
-    """Return the features of cells, with the kernel's order of cells and its item numbers."""
+    """Return the features of cells, in the kernel's order of cells and with its item numbers."""
     cells, n_cells = prior.cells, rankings.n_cells
     item = np.repeat(np.arange(len(n_cells)), n_cells)
     if len(np.unique(np.stack([item, cells.item[order]]), axis=1).T) > len(n_cells):
@@ -262,8 +262,8 @@ def _require_selection(expression: Any, strength: Any, model: Any) -> None:
 def _chosen(evaluate: Any, start: Point, name: str) -> list[Ints]:
     """Return the index of each entry's strength; -1 for an absent label.
 
-    Entries are unchanged strengths (see `_require_selection`): with each strength set to its own
-    index, they are evaluated to the indices.
+    Entries are unchanged strengths (see `_require_selection`). If each strength is set to its own
+    index, the values of the entries are these indices.
     """
     shape = np.shape(start[name])
     place = np.arange(np.prod(shape, dtype=int), dtype=np.float64)
@@ -283,7 +283,7 @@ def _chosen(evaluate: Any, start: Point, name: str) -> list[Ints]:
 def _laid_out(
     chosen: list[Ints], ranks: list[Ints], n_cells: int, owner: Ints | None
 ) -> tuple[Rankings, Ints, Ints]:
-    """Lay out rankings; cells in the same ranking, or with the same owner, belong to one item.
+    """Lay out rankings; cells in the same ranking, or with the same ``owner``, belong to one item.
 
     Returns the rankings, and the kernel's order of the cells and of the rankings.
     """
@@ -358,15 +358,16 @@ class PlackettLuceGibbs(WholeModelStep):
 
     For a model with ``u = LogGamma(...)`` and one or more observed
     ``PartialRanking(log_strength=u[...])``: given exponential arrival times the strengths are
-    independent. The prior that items share in `dissensus.models.plackett_luce.build` is drawn with
-    them. `pymc.sample` uses this step for such variables automatically, and NUTS for other
-    variables, such as a sharpness that is learned.
+    independent. The prior that items share in `dissensus.models.plackett_luce.build` is drawn in
+    the same sweep. `pymc.sample` uses this step for such variables automatically, and NUTS for
+    other variables, such as a sharpness that is learned.
 
     Parameters
     ----------
     vars, model, rng, initial_point, compile_kwargs, blocked
         As for all step methods of PyMC. ``vars`` must be all variables that the step can move. A
-        first step from ``initial_point`` compiles the kernels. The last two are not used.
+        first step from ``initial_point`` compiles the kernels. ``compile_kwargs`` and ``blocked``
+        are not used.
 
     Raises
     ------

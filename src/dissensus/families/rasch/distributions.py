@@ -1,4 +1,4 @@
-"""The distribution of labels that are right with given probabilities, truths summed out."""
+"""The distribution of labels that are right with given probabilities, with truths summed out."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LatentAnswersRV(SymbolicRandomVariable):
         respondent = pt.as_tensor(respondent, dtype="int64")
         rng, size = normalize_rng_param(rng), normalize_size_param(size)
         giver = respondent
-        if not rv_size_is_none(size) and size.type.shape != (0,):  # of items
+        if not rv_size_is_none(size) and size.type.shape != (0,):  # the number of items
             if size.type.shape != (1,):
                 raise NotImplementedError("labels of one study at a time: size is of items only")
             giver = pt.broadcast_to(respondent, (size[0], respondent.shape[1]))
@@ -66,31 +66,33 @@ class LatentAnswersRV(SymbolicRandomVariable):
 
 
 def _place(number: Any, weight: Any) -> Any:
-    """Return the category of a uniform number by the weights of its row."""
+    """Return the category into which a uniform number falls, given the categories' weights."""
     edge = pt.cumsum(weight, axis=-1)
     return (edge[..., :-1] <= number[..., None] * edge[..., -1:]).sum(axis=-1)
 
 
 class LatentAnswers(Discrete):
-    r"""Labels that are right with given probabilities, and wrong ones at random; truths summed out.
+    r"""Labels that are right with given probabilities, else wrong at random; truths are summed out.
 
     .. math:: P(y_i, c_i) = \sum_z t_{iz} \prod_n \begin{cases}
         p_{in}\, l_{1 c_{in}} & y_{in} = z \\
         \frac{1 - p_{in}}{K - 1}\, l_{0 c_{in}} & y_{in} \ne z \end{cases}
 
-    A value is the code of a label times the number of levels, plus the code of the level. The
+    Here :math:`t_{iz}` is the probability that label z is the truth, and :math:`p_{in}` that label
+    n is right; l are the probabilities of levels of confidence, and K is the number of labels. A
+    value is the code of a label times the number of levels, plus the code of the level. The
     log-probability has one number for each item.
 
     Parameters
     ----------
     log_truth : tensor_like of float (item, label)
-        Log-probabilities of truths; minus infinity for the other labels if the truth is known. One
-        row stands for all items.
+        Log-probabilities of truths; if the truth of an item is known, minus infinity for the other
+        labels. A single row is for all items.
     logit : tensor_like of float (item, place)
         Log odds of each label to be right; any number at places without a label.
     log_level : tensor_like of float (right, level)
-        Log-probabilities of levels of confidence of wrong labels (0), and of right ones (1). One
-        level, of log-probability 0, if there is no confidence.
+        Log-probabilities of levels of confidence of wrong labels (0), and of right ones (1).
+        Without confidence, one level of log-probability 0.
     respondent : tensor_like of int (item, place)
         Code of the respondent who gave each label; -1 at places without a label, where the value is
         -1 too.
@@ -98,7 +100,7 @@ class LatentAnswers(Discrete):
     Raises
     ------
     ArgumentError
-        If the shapes do not fit.
+        If a parameter does not have two dimensions.
 
     Examples
     --------
@@ -146,13 +148,13 @@ class LatentAnswers(Discrete):
 def joint(code: Any, log_truth: Any, logit: Any, log_level: Any, respondent: Any) -> Any:
     """Return log-probabilities of each truth together with the labels (item, label)."""
     n_items, n_labels, n_levels = respondent.shape[0], log_truth.shape[1], log_level.shape[1]
-    # Compiled code would read past the ends of arrays of another shape, and of the table.
+    # Without these checks, compiled code could read past the ends of arrays.
     logit, code = (pt.specify_shape(each, respondent.shape) for each in (logit, code))
     item, place = (places.paired(respondent, code) >= 0).nonzero()
     logit, code = logit[item, place], code[item, place]
     code = _LABELS(code, pt.all(code < n_labels * n_levels))
     label, level = code // n_levels, code % n_levels
-    # `softplus` would be a loop in Python where PyTensor interprets.
+    # Not `softplus`: PyTensor's interpreter would evaluate it in a Python loop.
     wrong = log_level[0, level] - pt.logaddexp(0.0, logit) - pt.log(n_labels - 1.0)
     odds = log_level[1, level] - log_level[0, level] + logit + pt.log(n_labels - 1.0)
     base = pt.inc_subtensor(pt.zeros(n_items)[item], wrong)

@@ -27,7 +27,7 @@ from dissensus.sampling.design import near_guessing
 
 
 class Draws(NamedTuple):
-    """The draws of a sampler, chain and draw in front."""
+    """The draws of a sampler; all except ``truth_mean`` have the first axes chain and draw."""
 
     mean: Floats
     ability_spread: Floats
@@ -36,7 +36,7 @@ class Draws(NamedTuple):
     coefficient: Floats  # (..., term)
     difficulty: Floats  # (..., item); of size 0 if not kept
     prevalence: Floats
-    level: Floats  # (..., right, level): shares of the levels, of wrong and of right labels
+    level: Floats  # (..., right, level): shares of levels among wrong and right labels
     truth: Floats  # (..., item, label); of size 0 if not kept
     truth_mean: Floats  # (item, label)
     each: Floats  # (..., item): log-likelihood; of size 0 if not requested
@@ -56,7 +56,7 @@ class RaschFit(base.Fit[Process, Draws]):
         self.items = self.options.keep or self.options.posterior_predictive
 
     def require_room(self) -> None:
-        """Raise if the draws of items would take too much memory."""
+        """Raise if the draws of items would take more than 4 GB."""
         n_items, n_people = len(self.process.items), len(self.process.annotators)
         n_numbers = n_items * (1 + len(self.process.labels) + n_people)
         if self.items:
@@ -69,7 +69,7 @@ class RaschFit(base.Fit[Process, Draws]):
             )
 
     def chain(self, rng: np.random.Generator, draws: int) -> _Chain:
-        """Return a chain at its start."""
+        """Return a chain at its starting values."""
         return _Chain(self.process, rng, draws, self.items, self.options.log_likelihood)
 
     def gathered(self, chains: Sequence[Any], rng: np.random.Generator) -> Draws:  # noqa: ARG002
@@ -120,13 +120,13 @@ class RaschFit(base.Fit[Process, Draws]):
         return xr.Dataset({"labels": _named(self.process, draws.each, ITEM)})
 
     def posterior_predictive(self, draws: Draws, rng: np.random.Generator) -> xr.Dataset:
-        """Draw new labels, by the same annotators and of the same items."""
+        """Draw new labels by the same annotators for the same items."""
         drawn = _replicates(self.process, draws, rng)
         return xr.Dataset({"label_code": ((*SAMPLE, ANNOTATION), drawn)})
 
 
 class _Chain:
-    """A chain with its state and trace."""
+    """The state of a chain, and the trace of its draws."""
 
     scratch = frozenset({"known", "now", "summing"})
 
@@ -157,7 +157,7 @@ class _Chain:
         )  # fmt: skip
 
     def replay(self, values: dict[str, Floats]) -> None:
-        """Draw truths and log-likelihoods given draws of the PyMC model's variables."""
+        """Draw truths, and compute log-likelihoods, given draws of the PyMC model's variables."""
         n, item = len(values["mean_ability"]), self.data.cell_item
         level = np.empty((n, 2, 0))
         if "confidence_if_right" in values:
@@ -187,7 +187,7 @@ class _Chain:
 
 
 def _named(process: Process, values: Any, *dims: str) -> xr.DataArray:
-    """Name the dims of draws."""
+    """Return draws with named dims; ``dims`` are those after chain and draw."""
     names = {
         ITEM: process.items, ANNOTATOR: process.annotators, LABEL: process.labels,
         LEVEL: process.levels, TERM: process.terms,
@@ -197,7 +197,7 @@ def _named(process: Process, values: Any, *dims: str) -> xr.DataArray:
 
 
 def _parameters(process: Process, draws: Draws) -> dict[str, xr.DataArray]:
-    """Name the draws of parameters that do not grow with items."""
+    """Return the draws of parameters that do not grow with items, with named dims."""
     named = partial(_named, process)
     out = {
         "mean_ability": named(draws.mean), "ability_spread": named(draws.ability_spread),
@@ -213,7 +213,7 @@ def _parameters(process: Process, draws: Draws) -> dict[str, xr.DataArray]:
 
 
 def _of_items(process: Process, draws: Draws) -> dict[str, xr.DataArray]:
-    """Name difficulties, truths, and the accuracy of each annotator on each item."""
+    """Return draws of difficulty, truth, and the accuracy of each annotator on each item."""
     named = partial(_named, process)
     difficulty = named(draws.difficulty, ITEM)
     accuracy = named(draws.ability, ANNOTATOR) - difficulty
@@ -247,7 +247,7 @@ def _add_covariates(process: Process, draws: Draws, logit: Floats) -> None:
 
 
 def _observed(process: Process) -> dict[str, xr.DataArray]:
-    """Return the codes of labels and of known truths, and confidences."""
+    """Return the codes of labels and of known truths, and the confidences if they are used."""
     out = base.observed_labels(process, process.truth)
     if len(process.levels):
         out["confidence"] = xr.DataArray(process.levels[process.level], dims=ANNOTATION)
@@ -255,7 +255,7 @@ def _observed(process: Process) -> dict[str, xr.DataArray]:
 
 
 def _replicates(process: Process, draws: Draws, rng: np.random.Generator) -> Any:
-    """Draw new labels, by the same annotators and of the same items; the truth is drawn too."""
+    """Draw new truths, and new labels by the same annotators for the same items."""
     n = len(process.labels)
     eta = draws.ability[..., process.annotator] - draws.difficulty[..., process.item]
     if len(process.terms):
@@ -269,7 +269,7 @@ def _replicates(process: Process, draws: Draws, rng: np.random.Generator) -> Any
 
 
 _MUCH: Final = 0.1
-"""Minimum correlation for a warning: below it, six labels of an item are worth four or more."""
+"""Minimum correlation for a warning: below it, six confidences are worth four independent ones."""
 _ERRORS: Final = 4.0
 
 
@@ -292,7 +292,7 @@ def warn_of_shared_confidence(process: Process, truth_mean: Floats, level: Float
 
 
 def _correlation(rest: Floats, item: npt.NDArray[Any]) -> tuple[float, float]:
-    """Return the correlation of residuals of one item, and the number of pairs."""
+    """Return the correlation of two residuals of the same item, and the number of such pairs."""
     n = np.bincount(item)
     squares = np.bincount(item, rest**2)
     together = np.bincount(item, rest) ** 2 - squares

@@ -74,7 +74,10 @@ def _unknown(process: Process) -> Iterator[str]:
 
 
 def _of_single(process: Process) -> Iterator[str]:
-    """Warn about annotators who have neither a known truth nor an item in common with others."""
+    """Warn about annotators who share no item with others, and have no known truth.
+
+    Warn too about annotators who share items only two at a time.
+    """
     n = len(process.annotators)
     with_truth = process.annotator[process.truth[process.item] != UNKNOWN]
     is_anchored = anchored(process.item, process.annotator, n, np.unique(with_truth))
@@ -130,12 +133,12 @@ class Process(NamedTuple):
     guessing: bool  # Whether annotators who do not know the truth guess among all labels
     priors: Mapping[str, Prior]
     prior_count: float | Floats  # Prior count of each label, in items
-    least: float  # The lower bound of the mean ability; minus infinity where there is none
+    least: float  # The lower bound of the mean ability; minus infinity without a bound
     level_prior: float = 1.0  # Prior count of each level of confidence
     formula: str = ""
     terms: Array = np.empty(0, dtype=str)  # Names of coefficients
     covariates: Floats = np.empty((0, 0))  # (annotation, term), centred
-    covariate_mean: Floats = np.empty(0)  # (term): averages; abilities are for these
+    covariate_mean: Floats = np.empty(0)  # (term): averages, for which abilities hold
     of_pairs: Callable[[Ints, Ints], Floats] | None = None  # See `Covariates`
     coefficient_prior: Floats = np.empty((0, 2))  # (term, 2): mean and standard deviation
 
@@ -161,7 +164,7 @@ class Process(NamedTuple):
 
     @property
     def floor(self) -> float:
-        """Probability that an annotator who does not know is right."""
+        """Probability that an annotator who does not know the truth is right."""
         return 1.0 / len(self.labels) if self.guessing else 0.0
 
     @property
@@ -170,7 +173,7 @@ class Process(NamedTuple):
         return -float(np.log1p(-self.floor))
 
     def observations(self) -> tuple[Ints, Ints]:
-        """Return annotators, and codes of labels with levels of confidence (item, place)."""
+        """Return codes of annotators, and of labels combined with levels, each (item, place)."""
         code, n_levels, n = self.label, len(self.levels), len(self.items)
         if n_levels:
             code = code * n_levels + self.level
@@ -191,7 +194,7 @@ class Process(NamedTuple):
     def coded_labels(self, data: Crossed) -> Labels:
         """Return labels and levels in the order of ``data``.
 
-        The kernel has no items without labels. If their truth is known, it informs the prevalence.
+        The kernel leaves out items without labels. Known truths of these are added to prior counts.
         """
         n = len(self.labels)
         unseen = np.setdiff1d(np.flatnonzero(self.truth != UNKNOWN), data.cell_item)
@@ -229,7 +232,7 @@ def process(
     annotations: xr.Dataset, *, truth: Any, confidence: bool, guessing: Any, priors: Any,
     prior_count: Any, sampler: Any, formula: Any = None, items: Any = None, annotators: Any = None,
 ) -> Process:  # fmt: skip
-    """Check annotations and settings, and put them together."""
+    """Return the process of checked annotations and settings."""
     fitting.require_kind(annotations, KINDS, "rasch")
     arguments.one_of("sampler", sampler, SAMPLERS)
     arguments.flags(confidence=confidence)
@@ -249,7 +252,7 @@ def process(
     if guessing is not None:
         arguments.flags(guessing=guessing)
         guesses = bool(guessing)
-    # An annotator of several pools would have several accuracies for one item.
+    # Pools are left out: an annotator of several pools would have several accuracies for one item.
     single = annotations.drop_vars(f"{POOL}_code", errors="ignore")
     design = covariates(formula, single, items, annotators)
     require_pairs(design, annotations)
@@ -267,14 +270,14 @@ def process(
 def _least_ability(known: Ints, n_labels: int, *, guessing: bool) -> float:
     """Return the lower bound of the mean ability: the logit of chance, or minus infinity.
 
-    It prevents label switching if truths are unknown and annotators do not guess.
+    The bound prevents label switching if truths are unknown and annotators do not guess.
     """
     free = guessing or bool((known != UNKNOWN).all())
     return -np.inf if free else -float(np.log(n_labels - 1))
 
 
 def _levels(annotations: xr.Dataset) -> tuple[Ints, Floats]:
-    """Return the level of each label's confidence, and the levels."""
+    """Return the code of each label's level of confidence (annotation), and the levels."""
     if "confidence" not in annotations:
         raise AnnotationError(
             "annotations", expected="confidences, with confidence=True", found="none",

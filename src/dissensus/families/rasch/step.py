@@ -1,6 +1,6 @@
 """The Gibbs step for abilities and difficulties as a PyMC step method.
 
-It reads the model, and proves that it is a Rasch model, whose variables have the names of
+The step reads the model, and proves that it is a Rasch model, whose variables have the names of
 `dissensus.models.rasch`. The model may have further variables if they are independent of these.
 """
 
@@ -125,7 +125,7 @@ def _process(model: Any, answers: Any) -> Process:
 
 
 def _truth(model: Any, log_truth: Any, n_items: int) -> tuple[Ints, int]:
-    """Return the known labels of items, and the number of labels."""
+    """Return the true label of each item (`UNKNOWN` if not known), and the number of labels."""
     possible = np.isfinite(of_point(model, [log_truth])(model.initial_point())[0])
     n_possible, n_labels = possible.sum(axis=1), possible.shape[1]
     if not np.isin(n_possible, (1, n_labels)).all():
@@ -170,15 +170,16 @@ class RaschGibbsState(StepMethodState):
 class RaschGibbs(WholeModelStep):
     r"""Move abilities, difficulties and their hyperparameters in one Gibbs sweep.
 
-    For models by `dissensus.models.rasch.build`, and models with the same variables. `pymc.sample`
-    chooses this step for such models. Unknown truths, which the model sums out, and guesses are
-    drawn within the step and discarded. Other steps move further variables.
+    The step is for models by `dissensus.models.rasch.build`, and for models with the same
+    variables. `pymc.sample` chooses it for these models. Unknown truths, which the model sums out,
+    and guesses are drawn within the step and discarded. Other steps move further variables.
 
     Parameters
     ----------
     vars, model, rng, initial_point, compile_kwargs, blocked
         As in all step methods of PyMC. ``vars`` must be all variables that the step moves. A first
-        step from ``initial_point`` compiles the kernels. The last two are not used.
+        step from ``initial_point`` compiles the kernels. ``compile_kwargs`` and ``blocked`` are not
+        used.
 
     Raises
     ------
@@ -187,7 +188,7 @@ class RaschGibbs(WholeModelStep):
 
     Notes
     -----
-    The sweep is `dissensus.models.rasch.fit`'s. Derivation: `docs/derivations/rasch-gibbs.md`.
+    `dissensus.models.rasch.fit` has the same sweep. Derivation: `docs/derivations/rasch-gibbs.md`.
 
     Examples
     --------
@@ -214,7 +215,7 @@ class RaschGibbs(WholeModelStep):
         self._labels = process.coded_labels(self._data)
         data, labels, n_levels = self._data, self._labels, len(process.levels)
         self._to_natural, self._to_values = to_natural(model, names), to_values(model, names)
-        # All levels, including those that no label has.
+        # `unknown.room` allocates too few levels if the highest one does not occur.
         room = unknown.room(labels, len(data.cell_pool))
         self._room = room._replace(levels=np.empty((2, n_levels)))
         self._trace = sweep.trace_room(labels, data, 0, items=False, each=False)
@@ -223,7 +224,7 @@ class RaschGibbs(WholeModelStep):
         self.known = crossed_sweep.learned(data, crossed_sweep.BERNOULLI, par)
 
     def move(self, point: Any) -> Any:
-        """Return a new point; the given one is not changed."""
+        """Return a new point; ``point`` is not changed."""
         data, labels = self._data, self._labels
         par, now = self._placed(point)
         tuning = self.known.tuning if self.tune else self.known.tuning._replace(rate=0.0)

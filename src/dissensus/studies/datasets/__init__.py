@@ -6,9 +6,9 @@ repositories when they are first loaded, into the folder named by the environmen
 copy of them; each has a separate licence.
 
 A set is registered only if its hash was computed from the file, or recorded for that file by two
-or more independent public sources, named beside the hash. The dermatology study of Stutz et al.
-(google-deepmind/uncertain_ground_truth, CC BY 4.0) is not registered, because no source records
-the hash of its annotations. `dissensus.from_rankings` reads it.
+or more independent public sources. A comment above the hash names these sources. The dermatology
+study of Stutz et al. (google-deepmind/uncertain_ground_truth, CC BY 4.0) is not registered, because
+no source records the hash of its annotations. `dissensus.from_rankings` reads it.
 
 Unknown names and options raise an `ArgumentError`, failed downloads a `DownloadError`.
 """
@@ -33,7 +33,7 @@ __all__ = ["REGISTRY", "Data", "Description", "DownloadError", "describe", "load
 REGISTRY: Final[dict[str, Entry]] = {
     entry.name: entry for entry in (ANAESTHESIA, LEHNER, FIGURE5, CIFAR10H, DICES350)
 }
-"""All data sets. This is the only list."""
+"""All data sets, by name."""
 
 
 def names() -> list[str]:

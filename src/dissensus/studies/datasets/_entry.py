@@ -54,7 +54,7 @@ class Description(NamedTuple):
     kind: str
     """Kind of the annotations: nominal, ordinal, continuous or ranking."""
     counts: dict[str, int]
-    """Numbers of items, annotators, labels, annotations (rows) and systems, if there are any."""
+    """Numbers of items, annotators, labels, annotations (rows) and, with predictions, systems."""
     citation: str
     licence: str
     address: str | None
@@ -79,7 +79,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Entry:
-    """A data set in the registry."""
+    """A data set in the registry, with the function that reads it."""
 
     name: str
     title: str
@@ -94,7 +94,7 @@ class Entry:
     notes: str = ""
 
     def description(self) -> Description:
-        """Return the entry without the reader."""
+        """Return the entry without the function that reads the data."""
         source = self.source
         return Description(
             self.name, self.title, self.kind, dict(self.counts), self.citation, self.licence,

@@ -28,11 +28,11 @@ _RATINGS: Final = """
 _OBSERVER: Final = ("1", "1", "1", "2", "3", "4", "5")
 _TRIAL: Final = (1, 2, 3, 1, 1, 1, 1)
 _DISPUTED: Final = 6
-"""Patient 7, whose ratings differ between the two transcriptions in circulation."""
+"""Place of patient 7, whose ratings differ between the two transcriptions in use."""
 
 
 def _anaesthesia(transcription: str = "published") -> Data:
-    """Return the ratings in one of the two transcriptions that circulate."""
+    """Return the ratings, in one of the two transcriptions in use."""
     arguments.one_of("transcription", transcription, ("published", "rater"))
     ratings = list(_RATINGS)
     if transcription == "rater":
@@ -204,7 +204,7 @@ _COLUMNS: Final = {
 
 
 def _cifar10h(path: Path) -> Data:
-    """Read the trials, without those that only tested the annotators' attention."""
+    """Read the labels, without trials that only tested the annotators' attention."""
     with ZipFile(path) as archive, archive.open("cifar10h-raw.csv") as file:
         frame = pd.read_csv(file, usecols=[*_COLUMNS, "is_attn_check"])
     frame = frame[frame["is_attn_check"] == 0].rename(columns=_COLUMNS)

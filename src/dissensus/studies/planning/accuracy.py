@@ -105,7 +105,7 @@ def closeness(
     data = _gathered(studies).assign_coords(
         {ANNOTATOR: annotators, ITEM: items, SCOPE: list(SCOPES), ESTIMATOR: list(ESTIMATORS)}
     )
-    close = abs(data["error"]) <= within + 1e-12  # false of NaN
+    close = abs(data["error"]) <= within + 1e-12  # False for NaN
     out = xr.Dataset(
         {
             **_share("within_share", close),
@@ -126,9 +126,10 @@ def closeness(
 
 
 def enough(items: Sequence[int], shares: npt.ArrayLike, assurance: float) -> float:
-    """Return the number of items for which shares reach ``assurance``; NaN above the last number.
+    """Return the number of items at which the share of studies reaches ``assurance``.
 
     Shares are made monotone by isotonic regression, and interpolated in the square root of items.
+    The result is NaN if the share for the largest number of items is too low.
     """
     from scipy.optimize import isotonic_regression
 
@@ -146,7 +147,7 @@ def enough(items: Sequence[int], shares: npt.ArrayLike, assurance: float) -> flo
 
 
 def _gathered(studies: Sequence[Sequence[Sequence[StudyResult]]]) -> xr.Dataset:
-    """Arrange studies as arrays."""
+    """Return the results of all studies as arrays (..., annotator, item, study)."""
 
     def stacked(name: str, *dims: str) -> xr.DataArray:
         values = [[[getattr(study, name) for study in cell] for cell in row] for row in studies]
@@ -164,7 +165,7 @@ def _gathered(studies: Sequence[Sequence[Sequence[StudyResult]]]) -> xr.Dataset:
 
 
 def _share(name: str, values: xr.DataArray) -> dict[str, xr.DataArray]:
-    """Return a share of studies, with a standard error under a uniform prior, which is never 0."""
+    """Return a share of studies and its standard error, which a uniform prior keeps above 0."""
     n = values.sizes[STUDY]
     yes = values.sum(STUDY)
     error = ((yes + 1.0) * (n - yes + 1.0) / (n + 3.0)) ** 0.5 / (n + 2.0)
@@ -299,8 +300,8 @@ def plan_accuracy(
 
     See Also
     --------
-    plan : The accuracy of a system if items need not have one true label. plan_reliability : The
-    reliability of labels.
+    plan : The accuracy of a system if items need not have one true label.
+    plan_reliability : The reliability of labels.
 
     References
     ----------
@@ -341,7 +342,7 @@ def plan_accuracy(
 
 
 def _several(annotators: Any) -> list[int]:
-    """Return numbers of annotators, 2 or more, since agreement needs two."""
+    """Return the numbers of annotators, or raise if one is below 2: agreement needs two."""
     numbers = counts("annotators", annotators)
     if numbers[0] < 2:
         raise ArgumentError(
@@ -363,7 +364,7 @@ def _simulated(
     ]
     cells: list[list[StudyResult]] = [[] for _ in range(len(annotators) * len(items))]
     with warnings.catch_warnings():
-        # Studies with poor chains and undefined estimates are counted.
+        # Warnings are ignored: studies with poor chains or undefined estimates are counted instead.
         warnings.simplefilter("ignore", DissensusWarning)
         for place, k, n, rng in fitting.tracked(lots, "Simulating studies", progressbar):
             cells[place].append(studied(setting, k, n, rng))

@@ -1,6 +1,7 @@
 """Plans of people's answers on a part of the items, if judges or systems answered all items.
 
-The common part of such plans, and plans of votes on pairs; `labels` has plans of labels.
+This module has the common part of these plans, and plans of votes on pairs. The module `labels` has
+plans of labels and scores.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Words(NamedTuple):
     alone: str
     """Without these answers, such as "without the verdicts"."""
     whole: bool
-    """Whether answers of judges add no information if people answered all units."""
+    """Whether judges' answers add no information if people answered all units."""
 
 
 class Sizes(NamedTuple):
@@ -74,7 +75,7 @@ class Sizes(NamedTuple):
 def sizes(
     annotators: Any, items: Sequence[int] | None, n_units: int, prob: Any, draws: Any, words: Words
 ) -> Sizes:
-    """Check the sizes of a plan; by default some tenths of the units are tried."""
+    """Return the checked sizes of a plan; by default `_TENTHS` of the units are tried."""
     tenths = tuple(sorted({max(n_units * k // 10, 1) for k in _TENTHS}))
     tried = counts("items", tenths if items is None else items)
     if tried[-1] > n_units:
@@ -205,7 +206,7 @@ def plan_votes(
 def _voted(
     fit: xr.DataTree, prompts: Array, n: int, times: int, rng: np.random.Generator
 ) -> xr.Dataset:
-    """Draw votes on n of the judged pairs from one draw of the pilot's posterior."""
+    """Draw ``times`` votes on each of n judged pairs, from one draw of the pilot's posterior."""
     posterior, known = fit["posterior"].to_dataset(), fit["constant_data"].to_dataset()
     draw_place = {dim: [int(rng.integers(posterior.sizes[dim]))] for dim in SAMPLE}
     draw = (
@@ -239,6 +240,6 @@ def _win_rates(votes: xr.Dataset, verdicts: Any, draws: int, seed: int, *, is_to
         draws=draws // 2, tune=_TUNE, chains=2, random_seed=seed, progressbar=False
     )
     fit = run(PairsFit(study, options), lambda: None, {})
-    # The rates that `evaluate` shows: votes are a sample, even if all pairs have one.
+    # `evaluate` also shows rates of expected votes: votes are a sample, even if all pairs have one.
     rates = win_rate(fit, as_cast=False, random_seed=seed).transpose(*SAMPLE, SYSTEM).to_numpy()
     return np.asarray(rates.reshape(-1, rates.shape[-1]))

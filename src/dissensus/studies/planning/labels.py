@@ -37,11 +37,11 @@ from dissensus.sampling import fitting
 from dissensus.studies.planning.judged import STUDIES, Words, half_width, planned, sizes
 
 Answers = tuple[Ints, Array]
-"""The order in which items are labelled, and their labels or scores (item, annotator)."""
+"""The order in which items are labelled, and the labels or scores of items (item, annotator)."""
 _TUNE: Final = 200
 _NOTABLE: Final = 1.25
-"""If systems guess, the labelled items alone needed up to 1.23 times as many labels, since the urn
-adds uncertainty. A ratio below this number is not called a saving."""
+"""A ratio below this number is not called a saving. In simulations with systems that guess, up to
+1.23 times as many labels were needed without predictions, since the urn adds uncertainty."""
 _SHOWN: Final = 12
 """Maximum number of labels that an error names."""
 _OTHERS: Final = "predictions for the other items"
@@ -66,11 +66,11 @@ class _Labels:
         return np.asarray(self.labels[annotations["label_code"].to_numpy()])
 
     def read(self, rows: Mapping[str, Any], **items: Any) -> xr.Dataset:
-        """Return annotations."""
+        """Return the rows as annotations."""
         return read(rows, labels=self.labels.tolist(), kind="nominal", **items)
 
     def simulated(self, posterior: Any, times: int, rng: np.random.Generator) -> list[Answers]:
-        """Draw the labels of each item by ``times`` annotators, for each draw of the panel."""
+        """Draw the labels of each item by ``times`` annotators, once for each posterior draw."""
         panels = posterior["plausibility"].isel({CHAIN: 0}).transpose(DRAW, ITEM, LABEL)
         drawn = [_labelled(panel, times, rng) for panel in panels.to_numpy()]
         return [(order, self.labels[code]) for order, code in drawn]
@@ -84,7 +84,7 @@ class _Labels:
 
 @dataclass(frozen=True)
 class _Scores:
-    """Scores by people, and the mean score that a panel would give, over all items."""
+    """People give scores; the planned quantity is the panel's mean score over all items."""
 
     words: ClassVar[Words] = Words(
         "score", *_UNITS, "the mean score of all items", _OTHERS, "from the scored items alone",
@@ -97,11 +97,11 @@ class _Scores:
         return given_numbers(annotations)
 
     def read(self, rows: Mapping[str, Any], **items: Any) -> xr.Dataset:
-        """Return annotations."""
+        """Return the rows as annotations."""
         return read(rows, kind="continuous", **items)
 
     def simulated(self, posterior: Any, times: int, rng: np.random.Generator) -> list[Answers]:
-        """Draw scores of each item by ``times`` annotators, for each draw of the panel."""
+        """Draw the scores of each item by ``times`` annotators, once for each posterior draw."""
         first = posterior[["mean", "variance"]].isel({CHAIN: 0}).transpose(DRAW, ITEM)
         out = []
         for mean, variance in zip(first["mean"].to_numpy(), first["variance"].to_numpy(),
@@ -128,7 +128,7 @@ class _Study(NamedTuple):
     """(item): the stratum of each predicted item."""
 
     def read(self, items_of: Array, given: Array, item_places: Any = slice(None)) -> xr.Dataset:
-        """Return annotations of some items, each by another annotator, which the model ignores."""
+        """Return annotations of some items, each by a new annotator: the fits ignore annotators."""
         rows = {"item": items_of, "annotator": np.arange(len(given)), "label": given}
         items = self.predictions[ITEM].to_numpy()[item_places]
         if self.strata is None:
@@ -284,7 +284,10 @@ def _require_labels(labels: Array, predictions: xr.Dataset) -> None:
 
 
 def _labelled(panel: Floats, times: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Return the order in which items are labelled, and labels of all items (item, annotator)."""
+    """Return the order in which items are labelled, and codes of labels (item, annotator).
+
+    Labels are drawn from the plausibilities ``panel`` (item, label).
+    """
     order = rng.permutation(len(panel))
     edges = panel.cumsum(axis=1)
     edges /= edges[:, -1:]

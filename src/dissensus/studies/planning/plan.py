@@ -105,7 +105,7 @@ def _study(
     truths: Floats, n_annotators: int, n_items: int, accuracy: float, reliability: float,
     prior_count: float | str, draws: int, rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:  # fmt: skip
-    """Simulate one study: the system's scores (draw, item), and certainties (item)."""
+    """Simulate one study; return the system's scores (draw, item) and the certainties (item)."""
     pool = truths.reshape(-1, truths.shape[-1])
     theta = pool[rng.integers(len(pool), size=n_items)]
     counts = rng.multinomial(n_annotators, theta)
@@ -127,7 +127,7 @@ def _posterior(
     counts: npt.NDArray[np.int64], answers: npt.NDArray[np.int64], reliability: float,
     prior_count: float | str, draws: int, rng: np.random.Generator,
 ) -> Floats:  # fmt: skip
-    """Draw plausibilities of a simulated study (draw, item, label), as the model does."""
+    """Draw plausibilities of a simulated study (draw, item, label), as `models.dirichlet` does."""
     n_items, n_labels = counts.shape
     if not isinstance(prior_count, str):
         keys: Any = rng.integers(2**64, size=n_items, dtype=np.uint64)
@@ -140,7 +140,7 @@ def _posterior(
 
 
 def _half_width(scores: Floats, level: float, rng: np.random.Generator) -> float:
-    """Return half the length of the interval, with Bayesian bootstrap weights of items."""
+    """Return half the length of the mean score's interval for new items (Bayesian bootstrap)."""
     weights = rng.standard_exponential(scores.shape)
     values = (scores * weights).sum(axis=1) / weights.sum(axis=1)
     return half_width(values[:, np.newaxis], level)
@@ -175,13 +175,14 @@ def plan(
     The plan is for the reliability of labels if they are *measurements*, that is, numbers, or if
     ``target``, ``width`` or ``family`` is given, or if the pilot is a fit of
     `models.crossed_effects` or `models.cross_replication`; see `dissensus.plan_reliability`.
-    If the pilot is a result of `dissensus.reader_study`, it is for the precision of *areas under
-    the ROC curve*: annotators are readers, items are cases. If the pilot has votes on pairs, it is
-    for the precision of *win rates* beside a judge's verdicts: items are pairs of answers. With
-    ``predictions=``, systems, such as a judge, have labelled or scored all items, and people label
-    or score a part: the plan is for the precision of *agreement with the panel* (labels), or of the
-    *mean score* that a panel would give (scores). Otherwise it is for the precision of a *system's
-    accuracy*. If items have one true label, use `dissensus.plan_accuracy`.
+    If the pilot is a result of `dissensus.reader_study`, the plan is for the precision of *areas
+    under the ROC curve*: annotators are readers, items are cases. If the pilot has votes on pairs,
+    the plan is for the precision of *win rates* from votes and a judge's verdicts: items are pairs
+    of answers. With ``predictions=``, systems, such as a judge, have labelled or scored all items,
+    and people label or score a part of them. The plan is then for the precision of *agreement with
+    the panel* (labels), or of the *mean score* that a panel would give (scores). Otherwise the plan
+    is for the precision of a *system's accuracy*. If items have one true label, use
+    `dissensus.plan_accuracy`.
 
     To plan a system's accuracy, new studies are drawn from the pilot's posterior, and analysed by
     `models.dirichlet`. In these studies a system predicts an item's most plausible label with
@@ -260,9 +261,9 @@ def plan(
           judged pairs, or of a system's agreement with the panel on all predicted items, the mean
           over systems; or of the mean score of all items;
         - ``half_width_alone``: the same without the verdicts, or from the labelled items alone;
-        - ``items_alone``: the number of pairs with votes, or of labelled items, that would then be
-          needed for ``half_width``, possibly more than there are pairs. Verdicts and predictions
-          save the difference.
+        - ``items_alone``: the number of pairs with votes, or of labelled items, that gives
+          ``half_width`` without verdicts, or from the labelled items alone. It can exceed the
+          number of pairs. Verdicts and predictions save ``items_alone`` minus ``item``.
 
         ``attrs["in_words"]`` describes the result for the largest number of labels or votes. For a
         reader study it names the study with the fewest readings (readers times cases) whose power
@@ -281,13 +282,14 @@ def plan(
     readers is normal. Each simulated study is analysed with the prior of `dissensus.reader_study`.
     The share of positive cases is the pilot's.
 
-    Votes on pairs: votes on a random part of the judged pairs are drawn from the pilot's posterior,
-    by its voters, and analysed by `models.bradley_terry` twice: with the verdicts, and without the
-    information in them. Effects of voters and prompts are the model's defaults (no ``side``, no
-    ``answers``). Win rates are of expected votes, as `evaluate` shows them. Without verdicts, the
-    square of an interval's length is taken as inversely proportional to the number of votes.
+    Votes on pairs: votes of the pilot's voters on a random part of the judged pairs are drawn from
+    the pilot's posterior. `models.bradley_terry` analyses them twice: with the verdicts, and
+    without the information in the verdicts. Effects of voters and prompts are the model's defaults
+    (no ``side``, no ``answers``). Win rates are of expected votes, as `evaluate` shows them.
+    Without verdicts, the square of an interval's length is taken as inversely proportional to the
+    number of votes.
 
-    Labels beside predictions: labels of a random part of the items are drawn from the pilot's
+    Labels and predictions: labels of a random part of the items are drawn from the pilot's
     posterior and analysed by `models.dirichlet` and `top_k_accuracy` with ``insight="learned"``, as
     `evaluate` does: once with the predictions for all items, and once with the labelled items only,
     from which a Polya urn draws the values of the other items. Scores are planned in the same way,
@@ -345,7 +347,7 @@ def plan(
 
 
 def _all_known(settings: dict[str, Any]) -> None:
-    """Raise for arguments that no plan has, with the names of existing arguments."""
+    """Raise if no plan has one of these arguments; the error names the existing arguments."""
     known = list(
         dict.fromkeys([*signature(plan).parameters, *signature(plan_reliability).parameters])
     )

@@ -46,13 +46,13 @@ class Quantity(NamedTuple):
     is_assumed: bool
     """Whether ``difference=`` is the assumed value of this quantity."""
     centre: Floats
-    """(draw,): its value for all readers and cases."""
+    """(draw,): the quantity in the populations of readers and cases."""
     between: Floats
     """(draw,): the variance between readers."""
     own: float
-    """The variance of a reader's value that comes from the cases."""
+    """The part of the variance of a reader's value that comes from the cases."""
     common: float
-    """The covariance of two readers' values."""
+    """The covariance of two readers' values, which also comes from the cases."""
     scale: float
     """Scale of the half-normal prior of the standard deviation between readers."""
 
@@ -168,7 +168,10 @@ def _quantities(pilot: xr.Dataset, given: Mapping[str, float]) -> dict[str, list
 
 
 def _noise(values: Floats, condition: str) -> tuple[float, float]:
-    """Return the mean variance and the mean covariance of readers' values (draw, reader)."""
+    """Return the variance of a reader's value and the covariance of two readers' values over draws.
+
+    ``values`` are (draw, reader). The results are means over readers and over pairs of readers.
+    """
     values = values[:, ~np.isnan(values).any(axis=0)]
     n = values.shape[1]
     if n < 2:
@@ -194,7 +197,10 @@ def _planned(
     given: Mapping[str, float],
     rng: np.random.Generator,
 ) -> dict[str, Floats]:
-    """Return half the interval's length and probabilities (reader, case) over new studies."""
+    """Return half-widths of intervals and probabilities (reader, case), as means over new studies.
+
+    Non-inferiority is (2, reader, case): of the first and of the second term of the difference.
+    """
     shape = tuple(len(numbers) for numbers in sizes.values())
     names = ["half_width"]
     if quantity.is_difference:
@@ -262,7 +268,7 @@ def _in_words(plan: xr.Dataset) -> str:
     )
     chance, scores = flat["power"].to_numpy(), (flat[ANNOTATOR] * flat[ITEM]).to_numpy()
     enough = chance >= _POWER
-    # The study with the fewest scores among those with enough power; else the highest power.
+    # The study with the fewest scores among studies with enough power; else with the highest power.
     order = np.lexsort((scores, ~enough)) if enough.any() else np.lexsort((scores, -chance))
     best = flat.isel(cell=int(order[0]))
     lead = f"The smallest study with a power of {spoken(_POWER)} or more has {_study(best)}. "

@@ -49,9 +49,9 @@ def of_annotators(
 
 
 def _enough(needed: xr.DataArray, assurance: float) -> xr.DataArray:
-    """Return the smallest number of annotators that is enough in a share of the draws."""
+    """Return the smallest number of annotators that is enough in a share ``assurance`` of draws."""
     n = needed.sizes[SAMPLE[0]] * needed.sizes[SAMPLE[1]]
-    # The required number of draws. Rounding errors, as in .7 * 10, must not increase it.
+    # The required number of draws, minus 1. Rounding errors, as in .7 * 10, must not increase it.
     place = max(int(np.ceil(assurance * n * (1 - 1e-12))), 1) - 1
     flat = needed.fillna(np.inf).stack(sample=SAMPLE).transpose(..., "sample")
     values = np.sort(flat.to_numpy(), axis=-1)[..., place]
@@ -61,7 +61,7 @@ def _enough(needed: xr.DataArray, assurance: float) -> xr.DataArray:
 def of_items(
     result: Widths, designs: list[Design], width: float, assurance: float, pools: list[Any] | None
 ) -> xr.Dataset:
-    """Return the widths of intervals for numbers of items, and the number of items needed."""
+    """Return half-widths of intervals for all designs, and the numbers of items that are enough."""
     annotators = list(dict.fromkeys(design.n_annotators for design in designs))
     items = list(dict.fromkeys(design.n_items for design in designs))
     n_pools = 1 if pools is None else len(pools)
@@ -87,9 +87,9 @@ def of_items(
 def _summed_up(
     length: xr.DataArray, prefix: str, width: float, assurance: float
 ) -> dict[str, xr.DataArray]:
-    """Return means over studies: half the length, the share of short intervals, enough items."""
+    """Return mean half-widths, shares of short intervals, and numbers of items that are enough."""
     defined = length.notnull().any("study")
-    # Undefined if no study has an interval, as for the xCC of a pool with itself.
+    # The share is undefined if no study has an interval, as for the xCC of a pool with itself.
     short = (length <= width).mean("study").where(defined)
     items = length[ITEM].where(short >= assurance)
     return {
@@ -124,7 +124,8 @@ def plan_reliability(
 
     .. math:: \mathrm{ICC}(k) = \frac{k\,\mathrm{ICC}}{(k - 1)\,\mathrm{ICC} + 1}
 
-    and the share of draws in which it reaches the target is the probability that k are enough.
+    and the share of draws in which it reaches the target is the probability that k annotators are
+    enough.
     *Items*: new studies are simulated, each from one draw of the pilot's posterior, and analysed
     by the same model. The result has the lengths of the intervals in new studies.
 
@@ -165,15 +166,16 @@ def plan_reliability(
 
         - ``icc`` (chain, draw): reliability of one label. ``reliability`` (chain, draw,
           annotator): reliability of the mean label. ``probability_reached`` (annotator):
-          probability that it is the target or more. ``annotators_needed`` (chain, draw): infinity
-          if no number is enough. ``annotators_enough``: the smallest number that is enough with
-          probability ``assurance``, even if it is not in ``annotators``.
+          probability that this reliability is the target or more. ``annotators_needed`` (chain,
+          draw): infinity if no number is enough. ``annotators_enough``: the smallest number that is
+          enough with probability ``assurance``, even if it is not in ``annotators``.
         - ``half_width`` (annotator, item): half the length of the interval of the ICC, averaged
           over studies. ``probability_narrow`` (annotator, item): share of studies in which the
           whole length is at most ``width``. ``items_enough`` (annotator): the smallest number in
           ``items`` for which that share is the assurance or more; NaN if there is none.
-          ``n_labels`` (annotator, item): total number of labels. With pools the first three also
-          exist for normalised xCC, with the prefix ``xcc_`` and the dims (pool, pool\_).
+          ``n_labels`` (annotator, item): total number of labels. With pools the first three
+          variables also exist for normalised xCC, with the prefix ``xcc_`` and the dims
+          (pool, pool\_).
 
     Notes
     -----
@@ -183,8 +185,8 @@ def plan_reliability(
     - With three or four annotators in the pilot, the prior determines the standard deviation
       between annotators, and probabilities increase slowly. Use ``priors=`` to add knowledge.
     - With a fixed number of annotators, the interval has a minimum length for any number of items.
-    - With one annotator per item, numbers and two labels do not separate variance of items from
-      error; the interval then depends on the prior.
+    - With one annotator per item, numbers or two labels cannot separate the variance of items from
+      the error variance; the interval then depends on the prior.
 
     The standard error of a share of 20 studies is about .1. Twenty studies of 12,000 numbers take
     some seconds, of 12,000 ordered labels half a minute.

@@ -17,7 +17,8 @@ from dissensus.wording import clean, counted, listed, share, spoken_probability
 
 
 _ADVICE: Final = {0.3: 200, 0.55: 100}
-"""Items that Lehner (2015) advises by kappa: 5 labels, 3 annotators, errors up to .1 in 90 %."""
+"""Number of items that Lehner (2015) advises for a kappa, with 5 labels and 3 annotators. In 90 %
+of studies the error is then at most .1."""
 _ABOUT: Final = 0.05
 """Maximum difference from a kappa that counts as "about" this kappa."""
 
@@ -61,7 +62,7 @@ def _wanted(about: dict[str, Any]) -> str:
 
 
 def _of_items(row: xr.Dataset) -> str:
-    """Return a sentence on the items needed by both estimates, for a number of annotators."""
+    """Return a sentence on the items that both estimators need, for one number of annotators."""
     model, algebra = (row.sel({ESTIMATOR: name}) for name in ESTIMATORS)
     most = model.isel({ITEM: -1})
     items = counted(most[ITEM].item(), "item")
@@ -77,7 +78,7 @@ def _of_items(row: xr.Dataset) -> str:
 
 
 def _enough(items: float, row: xr.Dataset) -> str | None:
-    """Write a number of items and its origin; None if it is above all numbers tried."""
+    """Write the number of items needed; None if it is above all numbers tried."""
     tried = row[ITEM].to_numpy()
     if not np.isfinite(items):
         return None
@@ -94,7 +95,7 @@ def _count(cell: xr.Dataset) -> str:
 
 
 def advice(plan: xr.Dataset) -> Advice | None:
-    """Return the source's advice for these labels and kappa, if there is one."""
+    """Return the advice of Lehner (2015) for the plan's labels and kappa; None without advice."""
     about = plan.attrs
     setting = (about["n_labels"], round(about["within"], 9), round(about["assurance"], 9))
     if setting != (5, 0.1, 0.9) or 3 not in plan[ANNOTATOR]:
@@ -169,7 +170,7 @@ def sentences(plan: xr.Dataset) -> list[str]:
 
 
 def per_pool(plan: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
-    """Return the name and the part of each pool; without pools the whole, without a name."""
+    """Return each pool's name and part of the plan; without pools, an empty name and the plan."""
     if POOL not in plan.dims:
         return [("", plan)]
     names = plan[POOL].to_numpy()
@@ -177,7 +178,10 @@ def per_pool(plan: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
 
 
 def quantities(plan: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
-    """Return the quantities with intervals: the ICC of each pool, and the xCC of each pair."""
+    """Yield the name and the part of the plan of each quantity with intervals.
+
+    The quantities are the ICC of each pool, and the normalised xCC of each pair of pools.
+    """
     if "half_width" not in plan:
         return
     for name, part in per_pool(plan):
@@ -238,8 +242,8 @@ def _of_width(name: str, part: xr.Dataset) -> str:
     width, studies = share(part.attrs["width"]), part.attrs["studies"]
     chance = np.nan_to_num(chance)
     enough = chance >= part.attrs["assurance"]
-    # The cheapest sufficient study, else the study with the highest probability; ties: the
-    # cheapest.
+    # The sufficient study with the fewest labels. If none is sufficient, the study with the highest
+    # probability, and of equal ones that with the fewest labels.
     order = np.lexsort((labels, -chance)) if not enough.any() else np.lexsort((labels, ~enough))
     best, largest = int(order[0]), int(np.argmax(labels))
     named = [_study(*cell) for cell in flat["cell"].to_numpy()]
@@ -249,7 +253,7 @@ def _of_width(name: str, part: xr.Dataset) -> str:
         most = f"the largest, {named[largest]}, "
         surest = f"the surest, {named[best]}, does in {count[best]} of {of_all}, {most}"
         end = f"in {count[largest]}"
-        if chance[best] == chance[largest]:  # no need to name a cheaper study with the same share
+        if chance[best] == chance[largest]:  # name only the largest
             surest, end = most, f"does in {count[largest]} of {of_all}"
         return (
             f"No study tried gives {name} an interval of {width} or shorter with probability "

@@ -70,7 +70,7 @@ class Pilot(NamedTuple):
     draws: Mapping[str, npt.NDArray[np.float64]]
     """The parameters (sample, ...); chains are concatenated."""
     anonymous: bool
-    """Whether annotators have no effects."""
+    """Whether the model has no effects of annotators."""
     n_annotators: list[int] | None
     """Number of annotators in each pool; None if the fit does not contain it."""
     label_value: xr.DataArray | None
@@ -90,7 +90,7 @@ class Pilot(NamedTuple):
 def pilot_of(
     pilot: Any, family: str | None, priors: Any, random_seed: Any, progressbar: bool
 ) -> Pilot:
-    """Return the pilot from a fit, or from annotations, to which a model is fitted first."""
+    """Return the pilot, from a fit, or from annotations: a model is then fitted to them."""
     if not isinstance(pilot, xr.DataTree):
         pilot = _fitted(pilot, family, priors, random_seed, progressbar)
     try:
@@ -119,7 +119,7 @@ def _fitted(
 
 
 def _family_for(annotations: xr.Dataset) -> str:
-    """Return the family for the kind of the labels."""
+    """Return the family for the kind of the labels, or raise if there is none."""
     kind = annotations.attrs["kind"]
     n_labels = annotations.sizes.get("label", 0)
     if kind not in _FAMILY or (kind == "nominal" and n_labels != 2):
@@ -164,7 +164,7 @@ def _people(fit: xr.DataTree, n_pools: int) -> list[int] | None:
 
 
 class Design(NamedTuple):
-    """One new study; numbers are for each pool."""
+    """The size of one new study; numbers are for each pool."""
 
     n_annotators: int
     """Annotators of each item."""
@@ -174,7 +174,7 @@ class Design(NamedTuple):
 
 
 def designs(pilot: Pilot, annotators: list[int], items: list[int], panel: Any) -> list[Design]:
-    """List every number of annotators with every number of items."""
+    """Return a design for every number of annotators with every number of items."""
     people = _panel(pilot, panel, annotators)
     return [Design(k, n, [max(k, size) for size in people]) for k, n in product(annotators, items)]
 
@@ -205,7 +205,7 @@ _TUNE: Final = 300
 
 
 class Widths(NamedTuple):
-    """Lengths of intervals, design by design and study by study."""
+    """Lengths of intervals in simulated studies."""
 
     icc: Floats
     """(design, study, pool)"""
@@ -249,7 +249,10 @@ def widths(
 
 
 def _spread(pilot: Pilot, scale: str, studies: int, rng: np.random.Generator) -> list[int]:
-    """Choose posterior draws as true parameters, evenly from the lowest ICC to the highest."""
+    """Return places of the posterior draws that are the true parameters of the studies.
+
+    They are evenly spread from the draw with the lowest ICC to the draw with the highest.
+    """
     draws = icc(pilot.fit, scale).transpose(*SAMPLE, ...).to_numpy()
     height = draws.reshape(draws.shape[0] * draws.shape[1], -1).mean(axis=1)
     order = np.argsort(height, kind="stable")
@@ -260,7 +263,7 @@ def _spread(pilot: Pilot, scale: str, studies: int, rng: np.random.Generator) ->
 def _measured(
     pilot: Pilot, run: Run, design: Design, truth: int, seed: int
 ) -> tuple[Floats, Floats]:
-    """Simulate and analyse one study; return the lengths of its intervals."""
+    """Simulate and analyse one study; return the lengths of intervals of the ICC and of the xCC."""
     fit = _analysed(pilot, run, _labels(pilot, design, truth, seed), seed)
     of_icc = np.atleast_1d(_length(icc(fit, run.scale), run.prob))
     if pilot.pools is None:
@@ -269,7 +272,7 @@ def _measured(
 
 
 def _labels(pilot: Pilot, design: Design, truth: int, seed: int) -> xr.Dataset:
-    """Draw the labels of a new study, under one draw of the pilot's posterior."""
+    """Draw the labels of a new study, from one draw ``truth`` of the pilot's posterior."""
     given = {name: values[truth] for name, values in pilot.draws.items()}
     people = [design.n_annotators] * pilot.n_pools if pilot.anonymous else design.panel
     if pilot.pools is None:
@@ -312,12 +315,12 @@ def _analysed(pilot: Pilot, run: Run, annotations: xr.Dataset, seed: int) -> xr.
 
 
 def _length(draws: xr.DataArray, prob: float) -> Floats:
-    """Return the length of the interval; NaN where most draws are undefined."""
+    """Return the length of each quantity's interval; NaN if most of its draws are undefined."""
     values = draws.transpose(*SAMPLE, ...).to_numpy()
     values = values.reshape(-1, *values.shape[2:])
     known = np.isfinite(values)
     mostly = known.mean(axis=0) > 0.5
     values = np.where(known, values, np.nan)
-    values[:, ~mostly] = 0.0  # NumPy warns about columns that are all NaN
+    values[:, ~mostly] = 0.0  # NumPy would warn about columns that are all NaN
     low, high = np.nanquantile(values, [(1 - prob) / 2, (1 + prob) / 2], axis=0)
     return np.asarray(np.where(mostly, high - low, np.nan))

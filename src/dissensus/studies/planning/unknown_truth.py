@@ -20,7 +20,7 @@ from dissensus.studies.simulate._confusion import ConfusionStudy, confusion_stud
 MODEL: Final = "symmetric_confusion"
 ESTIMATORS: Final = (MODEL, "lehner")
 VIOLATIONS: Final[dict[str, Any]] = {"difficulty": 0.2, "asymmetry": 2.0, "error_range": 1.0}
-"""Settings of Lehner (2015), Figures 8 to 14; accuracies of annotators also differ by `UNEQUAL`."""
+"""Settings of Lehner (2015), Figures 8 to 14. Accuracies of annotators differ too: `UNEQUAL`."""
 UNEQUAL: Final = 0.1
 EXTENDED: Final[dict[str, Any]] = {"accuracy": "annotator", "errors": "graded", "difficulty": True}
 """Settings of a model without the violated assumptions."""
@@ -28,7 +28,7 @@ EXTENDED: Final[dict[str, Any]] = {"accuracy": "annotator", "errors": "graded", 
 _ENOUGH: Final = 30.0
 """Effective sample size at which Monte Carlo error adds 1/30 to the variance of a mean."""
 _LONGER: Final = (1, 4, 16)
-"""Factors of the number of draws: chains that mix slowly are run again, longer."""
+"""Factors of the number of draws in the first, second and third attempt."""
 _OF_SCOPE: Final = dict(zip(SCOPES, ("system_correct", "system_accuracy"), strict=True))
 
 
@@ -66,17 +66,17 @@ class StudyResult(NamedTuple):
     half_width: Floats
     """(scope): half the length of the model's interval."""
     covered: npt.NDArray[np.bool_]
-    """(scope)"""
+    """(scope): whether the interval contains the truth."""
     kappa: float
     """Observed kappa of the study."""
     poor: bool
-    """Whether the chains are too short after all attempts."""
+    """Whether the chains are still too short after all attempts."""
 
 
 def studied(
     setting: Setting, n_annotators: int, n_items: int, rng: np.random.Generator
 ) -> StudyResult:
-    """Draw a study, and estimate the system's accuracy in it."""
+    """Simulate a study, and return how well the system's accuracy is estimated in it."""
     by_truth, by_fit = rng.spawn(2)
     study = confusion_study(
         n_items, n_annotators, setting.n_labels, ipc=setting.accuracies(n_annotators),
@@ -102,7 +102,7 @@ def _drawn(
 ) -> tuple[Floats, bool]:
     """Return draws of the system's accuracy (scope, draw), and whether chains are too short.
 
-    Chains are run again, longer, if their effective sample size is too small.
+    If diagnostics are poor, chains are run again with more draws.
     """
     settings = EXTENDED if setting.violated else {}
     for times, seed in zip(_LONGER, rng.spawn(len(_LONGER)), strict=True):
@@ -120,7 +120,7 @@ def _drawn(
 
 
 def _poor(posterior: xr.Dataset) -> bool:
-    """Return whether r-hat or the effective sample size is too poor for a mean."""
+    """Return whether r-hat is too large, or the effective sample size too small, for a mean."""
     from arviz_stats import ess, rhat
 
     with np.errstate(invalid="ignore", divide="ignore"):  # a constant gives 0/0
@@ -131,8 +131,11 @@ def _poor(posterior: xr.Dataset) -> bool:
 
 
 def known_items(accuracy: float, within: float, assurance: float) -> int:
-    """Return how many known labels are enough to estimate an accuracy within an error."""
-    # An upper bound by Chebyshev's inequality.
+    """Return the number of items with known labels that is enough to estimate an accuracy.
+
+    The error is then at most ``within`` with probability ``assurance``.
+    """
+    # An upper bound of this number, by Chebyshev's inequality.
     most = int(np.ceil(accuracy * (1 - accuracy) / (within**2 * (1 - assurance)))) + 1
     n = np.arange(1, most + 1)
     low = np.ceil(n * (accuracy - within) - 1e-9)

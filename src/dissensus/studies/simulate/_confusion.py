@@ -25,14 +25,14 @@ def matrices(
     accuracy: Floats, asymmetry: float, error_range: float, prevalence: Floats,
     rng: np.random.Generator,
 ) -> Floats:  # fmt: skip
-    """Draw a confusion matrix for each accuracy (...): (..., label, response).
+    """Draw confusion matrices (..., label, response), one for each accuracy (...).
 
-    Steps 1 and 2 are the accuracies, the same for all labels. Step 3 distributes errors by
-    distance, step 4 changes each error by at most a share ``error_range``. Step 5 makes rows sum to
-    1 again, which changes the accuracy, and then multiplies the diagonal to restore the accuracy.
+    Steps 1 and 2 of the source give the accuracies, the same for all labels. Step 3 distributes
+    errors by distance. Step 4 changes each error by at most a share ``error_range``. Step 5 makes
+    rows sum to 1 again, which changes the accuracy, and multiplies the diagonal to restore it.
     """
     n_labels = len(prevalence)
-    # Equal for all accuracies, because the total of the errors is a separate factor.
+    # Shares of errors are equal for all accuracies: the total of the errors is a separate factor.
     error = np.broadcast_to(
         error_shares(n_labels, asymmetry), (*accuracy.shape, n_labels, n_labels)
     )
@@ -48,7 +48,7 @@ def matrices(
 
 
 def error_shares(n_labels: int, asymmetry: float) -> Floats:
-    """Return shares of errors (label, response): each further step is ``asymmetry`` times rarer."""
+    """Return shares of errors (label, response): one step further is ``asymmetry`` times rarer."""
     label = np.arange(n_labels)
     log = -np.abs(label[:, None] - label) * np.log(asymmetry)
     log = np.where(label[:, None] == label, -np.inf, log)
@@ -58,8 +58,9 @@ def error_shares(n_labels: int, asymmetry: float) -> Floats:
 def with_accuracy(right: Floats, accuracy: Floats, prevalence: Floats) -> Floats:
     """Multiply probabilities of being right (..., label) so that their mean is the accuracy (...).
 
-    Probabilities that would exceed 1 are set to 1, and the factor of the others is larger. Each
-    round sets at least one more to 1, so that there are at most as many rounds as labels.
+    Probabilities that would exceed 1 are set to 1; the other probabilities then need a larger
+    factor. Each round sets at least one more probability to 1. So there are at most as many rounds
+    as labels.
     """
     full = np.zeros(right.shape, dtype=bool)
     while True:
@@ -82,19 +83,19 @@ def responses(probability: Floats, rng: np.random.Generator) -> Ints:
 
 
 def expected_accuracy(confusion: Floats, prevalence: Floats) -> Floats:
-    """Return the accuracy of each respondent, over the prevalence and groups of equal size.
+    """Return the accuracy of each respondent: a mean over labels, by prevalence, and over groups.
 
-    ``confusion`` is (respondent, group, label, response).
+    ``confusion`` is (respondent, group, label, response). Groups have equal numbers of items.
     """
     right = np.diagonal(confusion, axis1=-2, axis2=-1)
     return np.asarray((right @ prevalence).mean(axis=-1))
 
 
 def with_mistakes(confusion: Floats, share: Floats) -> Floats:
-    """Return matrices (respondent, group, label, response) over the true label.
+    """Return confusion matrices (respondent, group, label, response) given the true label.
 
-    The given matrices are over the apparent label. In a ``share`` (respondent) of the items this is
-    another label than the true label; all other labels are equally likely.
+    ``confusion`` is given the apparent label. For a ``share`` (respondent) of the items the
+    apparent label differs from the true label; all other labels are equally likely.
     """
     rest = (confusion.sum(axis=-2, keepdims=True) - confusion) / (confusion.shape[-1] - 1)
     wrong = share[:, None, None, None]
@@ -102,7 +103,7 @@ def with_mistakes(confusion: Floats, share: Floats) -> Floats:
 
 
 def others(label: Ints, n_labels: int, rng: np.random.Generator) -> Ints:
-    """Draw another label for each label; all others are equally likely."""
+    """Draw a different label for each label; all other labels are equally likely."""
     return np.asarray((label + rng.integers(1, n_labels, len(label))) % n_labels)
 
 
@@ -128,7 +129,7 @@ class Design:
     related: float
     shared_mistakes: float
     repeated: Floats
-    """Probability that each system shares these mistakes."""
+    """(system): probability that the system shares a mistake that the annotators share."""
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -137,7 +138,7 @@ class Design:
 
     @property
     def shift(self) -> Floats:
-        """The change of accuracies in each group."""
+        """(group): the difference of accuracies in the group from ``accuracy``."""
         d = self.difficulty
         return np.array([-d, 0.0, d]) if d > 0 else np.zeros(1)
 
@@ -211,11 +212,11 @@ class Answers(NamedTuple):
     """Drawn labels and predictions."""
 
     people: Ints
-    """(item, place): the annotators of the item."""
+    """(item, place): codes of the annotators of the item."""
     labels: Ints
-    """(item, place)"""
+    """(item, place): codes of the labels that these annotators give."""
     systems: Ints
-    """(item, system)"""
+    """(item, system): codes of predicted labels."""
 
 
 def names_of(design: Design) -> dict[str, npt.NDArray[Any]]:
@@ -234,7 +235,7 @@ def names_of(design: Design) -> dict[str, npt.NDArray[Any]]:
 
 
 def annotated(answers: Answers, names: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
-    """Read the labels as annotations."""
+    """Return the annotators' labels as annotations."""
     table = {
         "item": np.repeat(names[ITEM], answers.people.shape[1]),
         "annotator": names[ANNOTATOR][answers.people.ravel()],
@@ -244,7 +245,7 @@ def annotated(answers: Answers, names: dict[str, npt.NDArray[Any]]) -> xr.Datase
 
 
 def predicted(answers: Answers, names: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
-    """Read the drawn labels of systems as predictions."""
+    """Return the systems' labels as predictions."""
     item, system = np.indices(answers.systems.shape).reshape(2, -1)
     table = {
         "item": names[ITEM][item],
@@ -258,7 +259,7 @@ def truth_of(
     design: Design, process: Process, items: Items, answers: Answers,
     names: dict[str, npt.NDArray[Any]],
 ) -> xr.Dataset:  # fmt: skip
-    """Return the truth as a Dataset; accuracies include shared mistakes and predictions."""
+    """Return the truth; accuracies include shared mistakes and shared predictions."""
     misled = design.shared_mistakes * np.append(np.ones(design.n_annotators), design.repeated)
     whole = with_mistakes(process.confusion, misled)
     people, own = np.split(whole, [design.n_annotators])
@@ -327,10 +328,10 @@ def confusion_study(
 ) -> ConfusionStudy:
     r"""Simulate annotators and systems with known confusion matrices, after Lehner (2015).
 
-    Every item has one true label. A label is drawn from the row of the respondent's confusion
-    matrix for the true label, independently of the others. By default all assumptions of `lehner`
-    hold; ``ipc``, ``difficulty``, ``asymmetry`` and ``error_range`` each violate one. The source's
-    violations are ``ipc=(0.5, 0.6, 0.7)``, ``difficulty=0.2``, ``asymmetry=2.0`` and
+    Every item has one true label. Each label is drawn from a row of the respondent's confusion
+    matrix, the row of the true label, independently of other labels. By default all assumptions of
+    `lehner` hold; ``ipc``, ``difficulty``, ``asymmetry`` and ``error_range`` each violate one. The
+    source's violations are ``ipc=(0.5, 0.6, 0.7)``, ``difficulty=0.2``, ``asymmetry=2.0`` and
     ``error_range=1.0``, all at once (Figures 8 to 14).
 
     Parameters
@@ -342,15 +343,16 @@ def confusion_study(
         Initial probability of being correct (IPC) of all annotators, or of each annotator; in [0,
         1].
     difficulty : float
-        PDA, in [0, 1]: all accuracies are lower by this number in a random third of the items, and
-        higher in another third, within [0, 1].
+        In [0, 1]; PDA in the source. All accuracies are lower by this number in a random third of
+        the items, and higher in another third, within [0, 1].
     asymmetry : float
-        AD, > 0: the probability of an error, divided by that of an error one step further off.
+        Above 0; AD in the source. The probability of an error, divided by the probability of an
+        error that is one step further from the true label.
     error_range : float
-        PER, in [0, 1]: each error's probability is multiplied by a uniform number from 1 - PER to
-        1 + PER. Then rows are normalised, and the diagonal is multiplied by one factor (with
-        entries of at most 1) that restores the accuracy over the prevalence. Every annotator and
-        system has a separate matrix in each third of the items.
+        In [0, 1]; PER in the source. Each error's probability is multiplied by a uniform number
+        from 1 - PER to 1 + PER. Then rows are normalised, and the diagonal is multiplied by one
+        factor (with entries of at most 1) that restores the accuracy over the prevalence. Every
+        annotator and system has a separate matrix in each third of the items.
     system_accuracy : float or sequence of float
         IPC of each system.
     prevalence : sequence of float, optional
@@ -366,8 +368,8 @@ def confusion_study(
         Probability in [0, 1] that all annotators label an item as if another label were true, the
         ``apparent_label`` of the item. All other labels are equally likely.
     repeated : float or sequence of float
-        Probability in [0, 1] that a system shares such a mistake; for all systems, or for each
-        system.
+        Probability in [0, 1] that a system shares a mistake that all annotators make; for all
+        systems, or for each system.
     random_seed : int or numpy.random.Generator, optional
         The same seed gives the same study. With one seed, the annotators of an item do not depend
         on the accuracies, and true labels do not depend on shared mistakes.
@@ -435,7 +437,7 @@ def confusion_study(
     process = _drawn_process(design, of_respondents)
     items = _drawn_items(design, process, of_items)
     seen = np.broadcast_to(items.truth[:, None], (design.n_items, design.n_systems + 1))
-    if design.shared_mistakes > 0:  # otherwise draws are the same as without this setting
+    if design.shared_mistakes > 0:  # for 0, no random numbers are used
         items, seen = _misled(design, items, rng.spawn(1)[0])
     answers = _drawn_labels(design, process, items, seen, people, of_labels)
     names = names_of(design)
@@ -457,18 +459,22 @@ def _drawn_process(design: Design, rng: np.random.Generator) -> Process:
 
 
 def _drawn_items(design: Design, process: Process, rng: np.random.Generator) -> Items:
-    turn = rng.permutation(len(design.groups))  # otherwise the remaining items would always be hard
+    # A random order of groups: otherwise, items left by division by 3 would always be hard.
+    turn = rng.permutation(len(design.groups))
     group = rng.permutation(turn[np.arange(design.n_items) % len(turn)])
     truth = rng.choice(design.n_labels, design.n_items, p=process.prevalence)
     return Items(group, truth, apparent=truth)
 
 
 def _misled(design: Design, items: Items, rng: np.random.Generator) -> tuple[Items, Ints]:
-    """Draw apparent labels, and labels that systems see; the last column is the shared source."""
+    """Draw apparent labels, and the labels that systems see (item, system).
+
+    The last column has the labels that the source of shared predictions sees.
+    """
     of_items, where, whom = rng.spawn(3)
     wrong = of_items.random(design.n_items) < design.shared_mistakes
     apparent = np.where(wrong, others(items.truth, design.n_labels, where), items.truth)
-    chance = np.append(design.repeated, design.repeated[0])  # the source is like the first system
+    chance = np.append(design.repeated, design.repeated[0])  # the source sees as the first system
     repeats = whom.random((design.n_items, len(chance))) < chance
     seen = np.where(repeats, apparent[:, None], items.truth[:, None])
     return items._replace(apparent=apparent), seen
@@ -487,7 +493,7 @@ def _drawn_labels(
 def _answers(
     design: Design, process: Process, items: Items, seen: Ints, rng: np.random.Generator
 ) -> Ints:
-    """Draw the labels of systems, partly from the shared source."""
+    """Draw the labels that systems predict (item, system), including shared predictions."""
     alone, shared, of_sources = rng.spawn(3)
     confusion = process.confusion[design.n_annotators :]
     system = np.arange(design.n_systems)[:, None]

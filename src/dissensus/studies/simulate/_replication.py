@@ -23,7 +23,7 @@ _NO_PLACE: Final = -1
 
 
 class Rows(NamedTuple):
-    """A row for each label; annotators are numbered through all pools."""
+    """A row for each label; annotators are numbered from 0, pool after pool."""
 
     item: Ints
     annotator: Ints
@@ -31,7 +31,7 @@ class Rows(NamedTuple):
 
 
 def seen_by(n_items: int, n_pools: int, overlap: float, rng: np.random.Generator) -> Flags:
-    """Draw the pools of items (item, pool): a share is for all pools, others for one pool each."""
+    """Draw which pools see an item (item, pool): for a share ``overlap`` all pools, else one."""
     seen = np.zeros((n_items, n_pools), dtype=bool)
     order = rng.permutation(n_items)
     n_shared = round(overlap * n_items)
@@ -62,10 +62,10 @@ def who_labels(
 
 
 def subsets(n_rows: int, size: int, each: int, rng: np.random.Generator) -> Ints:
-    """Draw for each row a set of ``each`` numbers below ``size``: (row, each), in order.
+    """Draw for each row a set of ``each`` numbers below ``size``, in increasing order (row, each).
 
-    Floyd's algorithm, on all rows at once: step t draws a number up to ``size - each + t``, and
-    takes the bound itself if the number is already in the set.
+    This is Floyd's algorithm, on all rows at once: step t draws a number up to ``size - each + t``,
+    and takes this bound instead if the number is already in the set.
     """
     if each == size:
         return np.tile(np.arange(size), (n_rows, 1))
@@ -81,7 +81,10 @@ def subsets(n_rows: int, size: int, each: int, rng: np.random.Generator) -> Ints
 def item_effects(
     n_items: int, sigma: Floats, correlation: Floats, rng: np.random.Generator
 ) -> Floats:
-    """Draw correlated effects (item, pool); a correlation of 1 has no Cholesky factor in NumPy."""
+    """Draw correlated effects (item, pool).
+
+    Eigenvectors are used, since NumPy has no Cholesky factor for a correlation of 1.
+    """
     value, vector = np.linalg.eigh(correlation)
     root = vector * np.sqrt(np.maximum(value, 0))
     return np.asarray(rng.standard_normal((n_items, len(sigma))) @ root.T * sigma)
@@ -130,7 +133,7 @@ class Design:
 
     @property
     def pool_of(self) -> npt.NDArray[np.int64]:
-        """The pool of each annotator, through all pools."""
+        """(annotator): place of the annotator's pool."""
         return np.repeat(np.arange(self.n_pools), self.n_annotators)
 
 
@@ -151,7 +154,7 @@ def _pools(pools: Any) -> tuple[str, ...]:
 
 
 def _labels_per_item(value: Any, n_annotators: list[int]) -> list[int]:
-    """Return the number in each pool, or raise if it is above the number of annotators."""
+    """Return each pool's number of labels per item, or raise if it has fewer annotators."""
 
     def count(name: str, entry: Any) -> int | None:
         return None if entry is None else arguments.whole(name, entry)
@@ -169,7 +172,7 @@ def _labels_per_item(value: Any, n_annotators: list[int]) -> list[int]:
 
 
 def _sigma(sigma: Any, family: str, n_pools: int) -> Floats:
-    """Return the residual standard deviations: the given ones, or those of the latent scale."""
+    """Return each pool's residual standard deviation: given, or fixed by the latent scale."""
     if family == "gaussian":
         given = 1.0 if sigma is None else sigma
         return np.array(for_each("sigma", given, n_pools, "pool", arguments.positive))
@@ -182,7 +185,7 @@ def _sigma(sigma: Any, family: str, n_pools: int) -> Floats:
 
 
 def _correlation(value: Any, n_pools: int) -> Floats:
-    """Return the matrix, from one number for all pairs or from a matrix."""
+    """Return the correlation matrix of pools, from one number for all pairs or from a matrix."""
     if n_pools == 1:
         if value is not None:
             raise ArgumentError(
@@ -240,7 +243,7 @@ def _cutpoint(value: Any, family: str) -> Floats:
 
 
 def _overlap(value: Any, n_pools: int, n_items: int) -> float:
-    """Return the share of items for all pools, or raise if a pool would have no item."""
+    """Return the share of items that all pools label, or raise if a pool would have no items."""
     share = arguments.probability("overlap", value)
     if n_pools == 1 and share != 1:
         raise ArgumentError("overlap", expected="1 without pools=", found=repr(value))
@@ -393,7 +396,7 @@ class _Effects:
     item: Floats
     """(item, pool)"""
     annotator: Floats
-    """(annotator), through all pools"""
+    """(annotator): pool after pool."""
 
 
 def _drawn_effects(design: Design, rng: np.random.Generator) -> _Effects:

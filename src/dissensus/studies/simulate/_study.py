@@ -24,7 +24,7 @@ from dissensus.wording import counted
 def for_each[T](
     name: str, value: Any, count: int, noun: str, check: Callable[[str, Any], T]
 ) -> list[T]:
-    """Return a checked value for each pool, annotator or system: one value for all, or one each."""
+    """Return a checked value for each pool, annotator or system, from one or several values."""
     if not arguments.is_listed(value):
         return [check(name, value)] * count
     if len(value) != count:
@@ -50,7 +50,7 @@ class RankingRows(NamedTuple):
 
 
 def present(n_items: int, n_annotators: int, missing: float, rng: np.random.Generator) -> Flags:
-    """Draw the annotators of each item: missing at random, but at least two per item."""
+    """Draw whether an annotator labels an item (item, annotator); at least two annotators do."""
     chance = rng.random((n_items, n_annotators))
     is_present = chance >= missing
     certain = np.argsort(-chance, axis=1)[:, :_AT_LEAST]
@@ -109,12 +109,12 @@ def _log(plausibility: Floats) -> Floats:
 
 
 def _without_replacement(log_weight: Floats, rng: np.random.Generator) -> Ints:
-    """Draw an order of labels, one by one in proportion to their weight (Gumbel trick)."""
+    """Draw orders of labels, one label after another in proportion to its weight (Gumbel trick)."""
     return np.argsort(-(log_weight + rng.gumbel(size=log_weight.shape)), axis=-1)
 
 
 def true_metrics(plausibility: Floats, lists: Ints) -> dict[str, Floats]:
-    """Score lists without ties against the true order of labels; keys are the metrics' names."""
+    """Return metrics (system) of lists without ties against the true order of labels, by name."""
     depth = min(lists.shape[-1], 3)
     true = np.argsort(-plausibility, axis=1)[:, :depth]
     same = lists[:, :, :depth, None] == true[:, None, None, :]
@@ -138,8 +138,8 @@ _TOPICS: Final = (
 """Labels: topics of customer messages."""
 _LISTED: Final = 3
 _BLUR: Final = 0.03
-"""Added to plausibilities: otherwise metrics of later places would depend on the order of labels
-with plausibilities of 1e-5 and 1e-9, which no annotator names."""
+"""Total added to an item's plausibilities. Otherwise metrics of later places would depend on the
+order of labels with plausibilities of 1e-5 and 1e-9, which no annotator names."""
 _FRESH: Final = 20_000
 _CELLS: Final = 2_000_000
 """Maximum number of cells (system, label, item) in the simulation of new items."""
@@ -183,7 +183,7 @@ class _Design:
         return min(_LISTED, self.n_labels) if self.ranking else 1
 
     def plausibility(self, n_items: int, rng: np.random.Generator) -> Floats:
-        """Draw the plausibility of each item."""
+        """Draw the plausibilities of items (item, label)."""
         return rng.dirichlet(np.full(self.n_labels, self.prior_count), n_items)
 
     def seen(self, plausibility: Floats) -> Floats:
@@ -220,7 +220,7 @@ def study(
         Numbers of items, annotators, labels and systems; at least 1 (labels: 2).
     kind : {"ranking", "nominal"}
         "ranking": annotators give partial rankings with ties, and systems give lists of up to three
-        labels with scores. "nominal": both give one label.
+        labels with scores. "nominal": annotators and systems give one label.
     quality : sequence of float, optional
         For each system the probability that its first label is the true top label; from 1/K
         (guessing) to 1. By default from .9 down to .6 in even steps.
@@ -228,7 +228,7 @@ def study(
         :math:`c`; > 0. Small values make most items clear; 1 makes all plausibilities equally
         likely.
     missing : float
-        Probability in [0, 1) that an annotator skips an item; two annotators of each item never do.
+        Probability in [0, 1) that an annotator skips an item; two annotators never skip it.
     ties : float
         Probability in [0, 1] that an annotator ties a label with the label before it.
     max_ranked : int

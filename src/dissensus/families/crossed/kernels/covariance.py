@@ -1,4 +1,4 @@
-"""The covariance of an item's effects in several pools, and effects in unseen pools."""
+"""The covariance of an item's effects in several pools; effects in pools without labels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dissensus.kernels.types import Codes, Floats
 def effect_covariance(
     d: int, n_pools: Codes, pool: Codes, sd_item: Floats, correlation: Floats, out: Floats
 ) -> None:
-    """Write the covariance of an item's effects in the pools of its design."""
+    """Write the covariance of an item's effects in the pools of design d (place, place)."""
     for i in range(n_pools[d]):
         p = pool[d, i]
         for j in range(n_pools[d]):
@@ -29,7 +29,7 @@ def cell_covariance(
     d: int, n_pools: Codes, pool: Codes, n_labels: Floats, sd_item: Floats, correlation: Floats,
     sd: Floats, out: Floats,
 ) -> None:  # fmt: skip
-    """Write the covariance of the means of an item's cells."""
+    """Write the covariance of an item's cell means, for design d (place, place)."""
     effect_covariance(d, n_pools, pool, sd_item, correlation, out)
     for i in range(n_pools[d]):
         rest = residual_sd(sd, pool[d, i])
@@ -58,8 +58,8 @@ def effect_precisions(
 ) -> bool:  # fmt: skip
     """Write the precision of an item's effects for each design; return whether all exist.
 
-    ``out`` is (design, place, place); ``log_det`` (design) is of the covariances. With one pool,
-    ``correlation`` is None, so that the code for matrices is not compiled.
+    ``out`` is (design, place, place); ``log_det`` (design) gets the covariances' log determinants.
+    With one pool, ``correlation`` is None, so that the code for matrices is not compiled.
     """
     for d in range(len(n_pools)):
         if correlation is None:
@@ -78,7 +78,7 @@ def effect_precisions(
 def all_items(
     data: Crossed, cells: Floats, sd_item: Floats, correlation: Floats, rng: np.random.Generator
 ) -> Floats:
-    """Return effects (..., item, pool), given effects of cells (..., cell); draw the missing ones.
+    """Return all effects (..., item, pool): the given effects of cells, and draws of the others.
 
     >>> from dissensus.families.crossed.kernels.data import crossed
     >>> zero = np.zeros(1, dtype=int)
@@ -114,6 +114,6 @@ def all_items(
 
 
 def _root(covariance: Floats) -> Floats:
-    """Return a square root that is finite even if rounding makes an eigenvalue negative."""
+    """Return a matrix square root; it is finite even if rounding makes an eigenvalue negative."""
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])

@@ -1,10 +1,9 @@
 """Labels of crossed effects, the parameters that a sweep moves, and the sums that it needs.
 
-Labels are sorted into cells, one for each item in each pool; with one pool, a cell is an item.
-Items that were labelled equally often by the same pools have the same *design*. A *place* is a
-position among the pools of a design. Given the annotators' effects, the density of variances needs
-only each design's sums of cell means and of their products. A balanced study of any size has one
-design.
+A *cell* has the labels of one item by one pool; with one pool, a cell is an item. Items with the
+same number of labels from each pool have the same *design*. A *place* is a position among the pools
+of a design. Given the annotators' effects, the density of variances needs only each design's
+sums of cell means and of their products. A balanced study of any size has one design.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ if TYPE_CHECKING:
 
 
 class Designs(NamedTuple):
-    """The designs: pools that label an item, and how often."""
+    """The designs: the pools that label an item, and their numbers of labels."""
 
     of_item: Codes  # (item); -1 for an item without labels
     n_items: Floats  # (design)
     n_pools: Codes  # (design)
     pool: Codes  # (design, place)
-    n_labels: Floats  # (design, place)
+    n_labels: Floats  # (design, place): of one item
 
 
 class Crossed(NamedTuple):
@@ -39,15 +38,15 @@ class Crossed(NamedTuple):
     value: Floats  # (label): a number, or a code from 0
     annotator: Indices  # (label): its annotator; one person in two pools is two annotators
     cell: Indices  # (label)
-    cell_start: Codes  # (cell + 1)
+    cell_start: Codes  # (cell + 1): where the labels of each cell start
     cell_item: Codes  # (cell)
     cell_pool: Codes  # (cell)
-    item_start: Codes  # (item + 1): its cells
+    item_start: Codes  # (item + 1): where the cells of each item start
     annotator_pool: Codes  # (annotator)
     annotator_start: Codes  # (annotator + 1), into `annotator_cell`
     annotator_cell: Indices  # (label), in the order of annotators
     designs: Designs
-    annotator_designs: Designs  # The same for annotators, each of which is in one pool
+    annotator_designs: Designs  # With annotators in place of items; each is in one pool
     n_labels: Floats  # (pool)
     n_cells: Floats  # (pool)
     regression: Regression | None = None  # The covariates of labels
@@ -103,7 +102,7 @@ def _starts(sizes: npt.ArrayLike) -> Codes:
 
 
 def _designs(table: Floats) -> Designs:
-    """Find the distinct rows of a table (item, pool) of numbers of labels."""
+    """Return the distinct rows of a table of numbers of labels (item, pool)."""
     labelled = table.any(axis=1)
     distinct, of_labelled, n_items = np.unique(
         table[labelled], axis=0, return_inverse=True, return_counts=True
@@ -150,7 +149,7 @@ class Parameters(NamedTuple):
 
 
 def correlations(par: Parameters) -> Floats | None:
-    """Return an item's correlations, None with one pool."""
+    """Return the correlations of an item's effects between pools, None with one pool."""
     return par.correlation if len(par.mu) > 1 else None
 
 
@@ -182,7 +181,7 @@ class Tuning(NamedTuple):
 
 @inner
 def log_scale_prior(x: float, prior: Floats) -> float:
-    """Return the log density of a positive number, up to a constant."""
+    """Return the log prior density of a positive parameter, up to a constant."""
     form, z = prior[0], x / prior[1]
     if form == HALF_NORMAL:
         return -0.5 * z * z
@@ -214,13 +213,13 @@ class ItemSums(NamedTuple):
     """Sums of labels less annotators' effects, on which the density of variances depends."""
 
     mean: Floats  # (cell)
-    first: Floats  # (design, place): of the cells' means over the items of a design
-    second: Floats  # (design, place, place): of their products
+    first: Floats  # (design, place): sums of cell means over the items of a design
+    second: Floats  # (design, place, place): sums of products of cell means
     within: Floats  # (pool): squares of labels about the mean of their cell
 
 
 class ItemRoom(NamedTuple):
-    """Work space of the densities."""
+    """Work space for the density of variances, and for draws of means and effects."""
 
     matrix: Floats
     inverse: Floats
@@ -235,7 +234,7 @@ class LabelSums(NamedTuple):
 
     cell: Floats
     annotator: Floats
-    square: Floats  # (pool)
+    square: Floats  # (pool): of squares
     covariate: Floats = _NONE  # (pool, term): of covariates times latent numbers
 
 

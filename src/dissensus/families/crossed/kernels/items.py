@@ -1,8 +1,8 @@
 """One half of a sweep over crossed effects: variances, means and items given the annotators.
 
-Given the annotators' effects, items are independent, and their effects and the means of the pools
-are integrated out. The cost of the remaining density of variances and correlations is proportional
-to the number of designs (`data`). Variances are drawn from it by slices, then the means with
+Given the annotators' effects, items are independent. Their effects and the pools' means are
+integrated out. The cost of the remaining density of variances and correlations is proportional to
+the number of designs (`data`). Variances are drawn from this density by slices, then the means with
 effects integrated out, then the effects (`docs/derivations/crossed-effects-gibbs.md`). With one
 pool, matrices are numbers: functions named ``*_of_one_pool`` do the same without loops over pools.
 """
@@ -51,7 +51,7 @@ def _log_designs(
     sd_item: Floats, correlation: Floats, sd: Floats, matrix: Floats, inverse: Floats,
     precision: Floats, linear: Floats,
 ) -> float:  # fmt: skip
-    """Return the designs' part of the log density; add their part of the means' posterior."""
+    """Return the designs' part of the log density; add to the precision of the pools' means."""
     total = 0.0
     for d in range(len(n_items)):
         n = n_pools[d]
@@ -140,7 +140,7 @@ def _move_scales(
     sd_item: Floats, correlation: Floats, sd: Floats, prior_mu: Floats, matrix: Floats,
     inverse: Floats, precision: Floats, linear: Floats,
 ) -> None:  # fmt: skip
-    """Draw the parameters in ``number``: standard deviations (pool, 1), or correlations."""
+    """Draw standard deviations, ``number`` (pool, 1), or correlations, ``number`` (pool, pool)."""
     for p in range(width.shape[0]):
         for q in range(p if moved == CORRELATION else 1):
             was = number[p, q] if moved == CORRELATION else math.log(number[p, q])
@@ -157,7 +157,11 @@ def _gains(
     n_pools: Codes, pool: Codes, n_each: Floats, sd_item: Floats, correlation: Floats, sd: Floats,
     matrix: Floats, inverse: Floats, gain: Floats, root: Floats,
 ) -> None:  # fmt: skip
-    """Write two matrices for each design, to draw items' effects: the prior factor and the gain."""
+    """Write two matrices for each design, to draw items' effects.
+
+    ``root`` is the Cholesky factor of the effects' covariance. ``gain`` is this covariance times
+    the inverse of the cell means' covariance.
+    """
     for d in range(len(n_pools)):
         n = n_pools[d]
         cell_covariance(d, n_pools, pool, n_each, sd_item, correlation, sd, matrix)
@@ -183,7 +187,7 @@ def _draw_items(
 
     Effects and cell means are simulated from the prior. Then the gain times the difference between
     real and simulated cell means is added to the effects, which makes them a draw from the
-    posterior. No factor of the posterior covariance is needed, which may be singular.
+    posterior. The posterior covariance, which may be singular, need not be factorised.
     """
     for p in range(len(mu)):
         mu[p] = linear[p] + normal(state)
@@ -342,7 +346,7 @@ def move_scales(
 def draw_items(
     state: State, data: Crossed, par: Parameters, sums: ItemSums, room: ItemRoom
 ) -> None:
-    """Draw means and effects, given what the last evaluation of the density wrote to ``room``."""
+    """Draw means, whose posterior the last density evaluation wrote to ``room``, and effects."""
     designs = data.designs
     if data.n_pools == 1:
         _draw_items_of_one_pool(

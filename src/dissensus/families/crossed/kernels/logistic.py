@@ -57,8 +57,8 @@ def against_items(
 ) -> None:
     """Move the means of all pools at once, and the items' effects the other way.
 
-    The likelihood stays the same, so that this is a Gaussian draw. If the effects of an item are
-    highly correlated between pools, one mean could hardly move without the others.
+    The likelihood stays the same, so that the move has a Gaussian density. All means move at once:
+    if an item's effects are highly correlated between pools, one mean could hardly move alone.
     """
     _against_items(
         state, data.designs.of_item, data.item_start, data.cell_pool, priors.mu, priors.least,
@@ -230,21 +230,21 @@ def scales_given_effects(
 
 
 _WIDTH = 2.5
-"""Width of a slice, in standard deviations of the posterior's approximation."""
+"""Width of a slice, in approximate standard deviations of the posterior."""
 
 
 _EFFECT, _ALONG, _SUM, _START = range(4)
-"""Rows of the state of an item's cells."""
+"""Rows of ``cells``: effect, direction, number of second labels, and place of the first label."""
 
 
 @inner
 def _log_step(
     t: float, slope: float, curvature: float, n: int, cells: Floats, others: Floats
 ) -> float:
-    """Return the log density of an item's step along a direction.
+    """Return the log density of a step of an item's effects along a direction.
 
-    The values of one item are in two small arrays: this function is called most often, and each
-    array argument costs about as much time as a label.
+    This function is called most often, and each array argument costs about as much time as a label.
+    So the values of one item are in only two arrays.
     """
     total = t * (slope - 0.5 * curvature * t)
     for k in range(n):
@@ -441,10 +441,10 @@ def learn_paths(
     data: Crossed, par: Parameters, tuning: Tuning, known: Odds, paths: Transport,
     offset: Offset | None = None,
 ) -> None:  # fmt: skip
-    """Recompute all parabolas."""
+    """Recompute the parabolas of all effects, which determine the paths."""
     at, other = data.annotator, paths.mean_annotator
     at_cell, cell = data.annotator_cell, paths.mean_item
-    if offset is not None:  # the other side's effect differs between labels by the covariates
+    if offset is not None:  # with covariates, the other side's effect differs by label
         at, other = offset.label, other[data.annotator] + offset.log
         at_cell, cell = offset.by_annotator, cell[data.cell] + offset.log
     find_parabolas(

@@ -4,11 +4,11 @@ Coefficients are moved in three ways, each exact:
 
 - given all effects, together with the means: along an ellipse about a normal approximation;
 - coefficients of terms that are constant within items, opposite to the items' effects: the odds of
-  labels stay the same, so that this is a Gaussian draw;
+  labels stay the same, so that the move has a Gaussian density;
 - coefficients of terms that are constant within annotators, opposite to the annotators' effects.
 
 With covariates, the odds of a label have one more factor. `Offset` multiplies the odds of the other
-side by it, label by label, so that the moves of `logistic` need no change.
+side by this factor, label by label, so that the moves of `logistic` need no change.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from dissensus.kernels.random import State, uniform
 from dissensus.kernels.types import Floats, Ints
 
 _CONSTANT = 1e-12
-"""A term is constant within groups if at most this share of its sum of squares is within them."""
+"""A term is constant within groups if at most this share of its sum of squares is within groups."""
 _WIDER = 1.5
 """Factor of the approximation's variances, so that it covers the posterior's tails."""
 _FARTHEST = 3.0
 """Largest change of a logit in a Newton step: for larger ones the curvature changes too much."""
 _NARROW = 1e-10
-"""Smallest bracket of angles, where the slice gives up; only rounding errors lead to it."""
+"""If the bracket of angles is smaller, the slice does not move. Only rounding errors cause this."""
 
 
 class Offset:
-    """The covariates' part of each label's logit, and labels laid out with it."""
+    """The covariates' part of each label's logit, and layouts of labels that include it."""
 
     def __init__(
         self, data: Crossed, regression: Regression, par: Parameters, centre: Floats
@@ -86,7 +86,7 @@ def by_annotators(data: Crossed, known: Odds, offset: Offset | None) -> tuple[Cr
 
 
 def _constant(side: Side, square: Floats) -> Ints:
-    """Return the terms that are constant within groups."""
+    """Return the indices of terms that are constant within groups."""
     within = np.einsum("pkk->k", side.within)
     return np.flatnonzero(within <= _CONSTANT * square)
 
@@ -97,7 +97,8 @@ def move_coefficients(
 ) -> None:  # fmt: skip
     """Draw coefficients in the three ways that the module lists.
 
-    ``precision`` is of items' effects, by design; ``rate`` is the learning rate of `Offset.centre`.
+    ``precision`` is the prior precision of items' effects, by design; ``rate`` is the learning rate
+    of `Offset.centre`.
     """
     given_effects(state, data, par, priors, offset)
     offset.centre += rate * (np.concatenate([par.mu, par.coefficient]) - offset.centre)
@@ -114,12 +115,12 @@ def given_effects(
 ) -> None:  # fmt: skip
     """Draw means and coefficients along an ellipse about a normal approximation.
 
-    With guessing, ``guessed`` is the number of labels, and a value of 1 is a right label, known or
-    guessed. Without guessing, ``guessed`` is 0, and a value of 1 is the second of two labels. The
-    caller must refresh the offset.
+    If ``guessed`` is 0, a value of 1 is the second of two outcomes. Otherwise, ``guessed`` is the
+    number of labels that guesses are drawn from, and a value of 1 is a right label, known or
+    guessed. The caller must refresh the offset afterwards.
 
     The approximation comes from two Newton steps from the offset's centre. It depends on the
-    effects, not on the current coefficients; the slice is under the exact density (Nishihara,
+    effects, not on the current coefficients. The slice is under the exact density (Nishihara,
     Murray & Adams 2014, "Parallel MCMC with generalized elliptical slice sampling", section 3).
     """
     prior, n_pools = np.concatenate([priors.mu, priors.coefficient]), len(par.mu)
@@ -160,7 +161,10 @@ def _uniform(state: State) -> float:
 
 
 def log_labels(eta: Floats, value: Floats, guessed: float) -> float:
-    """Return the log-likelihood of labels given logits (of knowing them, if some are guessed)."""
+    """Return the log-likelihood of labels, up to a constant.
+
+    With guessing, ``eta`` are the logits of knowing the truth.
+    """
     right = np.logaddexp(0.0, eta + np.log(guessed)) if guessed else eta
     return float(value @ right - np.logaddexp(0.0, eta).sum())
 
@@ -168,14 +172,15 @@ def log_labels(eta: Floats, value: Floats, guessed: float) -> float:
 def newton_step(
     at: Floats, rest: Floats, value: Floats, design: Floats, prior: Floats, guessed: float = 0.0
 ) -> tuple[Floats, Floats]:
-    """Return the end of a step towards the mode, and a factor of the precision at its start.
+    """Return the end of a step towards the mode, and the precision's Cholesky factor at its start.
 
     A step changes no label's logit by more than three. With guessing, the expected information is
     used: the observed information may be negative.
     """
     eta = design @ at + rest
     chance = _logistic(eta)
-    knew = _logistic(eta + np.log(guessed)) if guessed else 1.0  # of labels that are right
+    # Probability that the truth was known, if the label is right.
+    knew = _logistic(eta + np.log(guessed)) if guessed else 1.0
     gradient = design.T @ (value * knew - chance) - (at - prior[:, 0]) / prior[:, 1] ** 2
     information = chance * (1.0 - chance) * knew * (1.0 - 1.0 / guessed if guessed else 1.0)
     precision = (design * information[:, None]).T @ design
@@ -230,7 +235,7 @@ def _against_annotators(
 
 
 def _drawn(state: State, precision: Floats, linear: Floats, now: Floats, prior: Floats) -> Floats:
-    """Draw a move of coefficients, given the effects' part of its precision and linear term."""
+    """Draw a move of coefficients; the effects' part of its precision and linear term is given."""
     weight = prior[:, 1] ** -2.0
     move = linear + weight * (prior[:, 0] - now)
     draw_normal(state, precision + np.diag(weight), move)

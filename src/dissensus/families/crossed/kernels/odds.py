@@ -2,15 +2,15 @@
 
 The odds of the second label are the odds of the cell times the odds of the annotator. Let s labels
 of a cell be the second label, and let o_n be the odds of the annotator of label n. The likelihood
-of the cell's effect x is exp(s x) / prod_n (1 + exp(x) o_n). That of an annotator's effect has the
+of the cell's effect x is exp(s x) / prod_n (1 + exp(x) o_n). For an annotator's effect, o_n are the
 odds of cells. Odds are stored, so that each label takes one multiplication and one addition.
 
 A parabola gx - hx^2/2 approximates a log-likelihood: with the prior N(0, sd^2), it gives the mean
-and variance of the effect's posterior. The derivatives of both by log sd follow from the
-posterior's third and fourth moments; their differences from the parabola's derivatives are stored
-too. All are computed by quadrature, at a reference value of log sd that a chain learns in the
-warm-up. They need not be accurate: they only determine the paths along which effects are moved
-(`transport`).
+and variance of the effect's posterior. The exact derivatives of the mean and variance by log sd
+follow from the posterior's third and fourth moments. Their differences from the derivatives of the
+parabola are stored too. All these numbers are computed by quadrature, at a reference value of log
+sd that a chain learns in the warm-up. They need not be accurate: they only determine the paths
+along which effects are moved (`transport`).
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.types import Codes, Floats, Indices
 
 LARGE = 1e100
-"""Products above this are replaced by their logarithm, so that the next factor cannot overflow."""
+"""Larger products are replaced by their logarithm, so that a further factor does not overflow."""
 _STEEPEST = 150.0
-"""Largest effect, in logits: beyond it probabilities are 0 or 1. Products of odds stay finite."""
+"""Effects are clipped to this number of logits on both sides: products of odds stay finite."""
 
 
 class Odds(NamedTuple):
     """Odds of all cells and annotators, and how many of their labels are the second label."""
 
     cell: Floats
-    annotator: Floats  # With the mean of the pool
+    annotator: Floats  # Including the mean of the pool
     cell_sum: Floats
     annotator_sum: Floats
     trial: Floats  # (cell): proposed effects
@@ -68,13 +68,13 @@ def odds(data: Crossed, par: Parameters) -> Odds:
 
 
 def refresh_annotators(data: Crossed, par: Parameters, out: Odds) -> None:
-    """Write the odds of the present means and annotators' effects."""
+    """Write the annotators' odds for the current means and effects."""
     exponentials(data.annotator_pool, par.mu, par.annotator, out.annotator)
 
 
 @inner
 def log_product(factor: float, others: Floats, n: int) -> float:
-    """Return the sum of log(1 + factor * other) over the first n others."""
+    """Return the sum of log(1 + factor * other) over the first n numbers in ``others``."""
     total, product = 0.0, 1.0
     for k in range(n):
         product *= 1.0 + factor * others[k]
@@ -86,7 +86,7 @@ def log_product(factor: float, others: Floats, n: int) -> float:
 
 @inner
 def _log_products(factor: float, other: Floats, at: Indices, start: int, stop: int) -> float:
-    """Return the same sum for the others at the places ``at[start:stop]``."""
+    """Return the sum of log(1 + factor * other[k]) over the indices k in ``at[start:stop]``."""
     total, product = 0.0, 1.0
     for n in range(start, stop):
         product *= 1.0 + factor * other[at[n]]
@@ -101,7 +101,7 @@ def log_of_cells(
     pool: int, cell_start: Codes, cell_pool: Codes, label_annotator: Indices, cell_sum: Floats,
     annotator: Floats, effect: Floats,
 ) -> float:  # fmt: skip
-    """Return the log-likelihood of a pool's labels if its cells had these effects.
+    """Return the log-likelihood of a pool's labels for given effects of its cells.
 
     The part that depends on annotators only is left out.
     """
@@ -121,7 +121,7 @@ def log_of_annotators(
     pool: int, cell_start: Codes, cell_pool: Codes, label_annotator: Indices, annotator_pool: Codes,
     annotator_sum: Floats, cell: Floats, mean: float, effect: Floats, trial: Floats,
 ) -> float:  # fmt: skip
-    """Return the log-likelihood of a pool's labels if its annotators had these effects.
+    """Return the log-likelihood of a pool's labels for given effects of its annotators.
 
     The part that depends on cells only is left out.
     """
@@ -142,19 +142,18 @@ def log_of_annotators(
 _NEWTON = 5
 _NODES = 24
 _REACH = 5.0
-"""Range of the quadrature on both sides of the mean, in standard deviations."""
+"""Range of the quadrature on each side of the mean, in standard deviations."""
 _PASSES = 2
-"""Number of quadratures; each takes the range of its nodes from the moments of the last one."""
+"""Number of quadratures; the second takes the range of its nodes from the first one's moments."""
 
 
 LINEAR, CURVATURE, SHIFT, STRETCH, LOG_SD = range(5)
-"""Rows of a site (5, effect): g and h of the parabola; differences of the posterior's derivatives
-by log sd from the parabola's, for the mean and for the log standard deviation; the reference value
-of log sd."""
+"""Rows of a site (5, effect): g and h of the parabola; derivatives of the posterior's mean and log
+standard deviation by log sd, minus those of the parabola; the reference value of log sd."""
 
 
 def sites(n: int) -> Floats:
-    """Return flat parabolas: effects then keep their ratio to their standard deviation."""
+    """Return flat parabolas, with which effects keep their ratio to their standard deviation."""
     return np.zeros((5, n))
 
 
@@ -187,7 +186,7 @@ def _mode(mean: float, sd: float, total: float, others: Floats, n: int) -> tuple
 def _moments(
     mean: float, sd: float, total: float, others: Floats, n: int
 ) -> tuple[float, float, float, float]:
-    """Return the posterior's mean and variance, and the derivatives of both by log sd."""
+    """Return an effect's posterior mean and variance, and the derivatives of both by log sd."""
     middle, spread = _mode(mean, sd, total, others, n)
     height = _log_density(middle, mean, sd, total, others, n)
     sums = np.empty(5)
@@ -213,12 +212,12 @@ def _moments(
 def parabola(
     mean: float, log_sd: float, total: float, others: Floats, n: int
 ) -> tuple[float, float, float, float]:
-    """Return the first four rows of one effect's site, from the other side's odds."""
+    """Return the first four rows of one effect's site, given the other side's odds."""
     sd = math.exp(log_sd)
     m, v, of_mean, of_variance = _moments(mean, sd, total, others, n)
     h = max(1.0 / v - 1.0 / (sd * sd), 0.0)
     g = m * (h + 1.0 / (sd * sd))
-    share = v / (sd * sd)  # of the parabola: dm/ds = 2 m share, d log v / ds = 2 share
+    share = v / (sd * sd)  # parabola, s = log sd: dm/ds = 2 m share, d log v / ds = 2 share
     return g, h, of_mean - 2.0 * m * share, 0.5 * of_variance / v - share
 
 
@@ -229,8 +228,8 @@ def find_parabolas(
 ) -> None:  # fmt: skip
     """Write the parabolas of one side's effects, given typical values of the other side's effects.
 
-    ``start`` (effect + 1): where each effect's labels begin in ``at`` (label), the codes of the
-    other side's effects. ``total`` (effect): number of second labels. ``others`` (label) is work
+    ``at`` (label): codes of the other side's effects; ``start`` (effect + 1): where each effect's
+    labels begin in ``at``. ``total`` (effect): number of second labels. ``others`` (label) is work
     space; ``site`` (5, effect) is written.
     """
     for k in range(len(pool)):

@@ -2,23 +2,23 @@
 
 Given the latent numbers, effects and variances are drawn as for Gaussian labels. Given many latent
 numbers, cutpoints hardly move (Cowles 1996). So cutpoints and the pools' means are drawn with the
-latent numbers integrated out, and the latent numbers right after. They are drawn by one Metropolis
-step; its proposal is the normal approximation of one Newton step. With many labels the proposal is
-nearly always accepted.
+latent numbers integrated out, by one Metropolis step; the latent numbers are drawn right after. The
+proposal is the normal approximation of one Newton step. With many labels it is nearly always
+accepted.
 
 In half of the sweeps, the same step multiplies the effects of one pool's items and their standard
 deviation by a factor, and those of its annotators by another factor. The reason: if most labels are
 the same, latent numbers inform about effects more than labels do, and given the latent numbers,
 standard deviations hardly move. A step with the factors of all pools would seldom be accepted. The
-other sweeps leave the factors out, because with few labels a parabola in them fits badly.
+other sweeps leave the factors out: with few labels, a normal approximation in them fits badly.
 
 Gaps that labels hardly inform are *loose*: those of unused labels, and of the first and last used
-label. A parabola does not fit their density. Each is drawn by a slice, in which the cutpoints on
-one side of the gap keep their distance to the means.
+label. A normal approximation does not fit their density. Each gap is drawn by a slice, in which the
+cutpoints on one side of the gap keep their distance to the means.
 
-If latent numbers, means, effects, standard deviations of effects and cutpoints are multiplied by
-one factor, all labels stay the same. Only the residuals change, whose standard deviation is 1.
-Drawing the factor (Liu & Sabatti 2000) takes one pass over the labels.
+If latent numbers, means, coefficients, effects, their standard deviations and cutpoints are
+multiplied by one factor, all labels stay the same. Only the residuals change; they have standard
+deviation 1. Drawing the factor (Liu & Sabatti 2000) takes one pass over the labels.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ from dissensus.kernels.types import Codes, Flags, Floats, Indices
 from dissensus.kernels.variates import normal, normal_between
 
 _LEAST_CURVATURE = 0.5
-"""Smallest curvature in the logarithm of a gap or factor. Only the prior informs the gap of an
-unused label."""
+"""Smallest curvature in the logarithm of a gap or factor; it bounds the width of proposals."""
 _HELD = 1e12
 """Curvature in a loose gap; it is so large that proposals hardly move the gap."""
 NO_POOL = -1
@@ -65,16 +64,13 @@ class Slopes(NamedTuple):
 
 
 class BoundarySlopes(NamedTuple):
-    """Derivatives of the log-likelihood in each pool's cutpoints, as if each pool had its own.
-
-    With derivatives in the logarithms of the two factors of one pool's effects.
-    """
+    """Derivatives of the log-likelihood in each pool's cutpoints, and in log factors."""
 
     first: Floats  # (pool, cutpoint)
     second: Floats  # (pool, cutpoint): minus the second derivatives
     mixed: Floats  # (pool, cutpoint): minus the mixed derivatives, with the next cutpoint
     factor: Floats  # (2): first derivatives in the factors' logarithms: items, annotators
-    factors: Floats  # (3): minus the second derivatives in these, and minus the mixed one
+    factors: Floats  # (3): minus the second derivatives in log factors: both, and mixed
     crossed: Floats  # (cutpoint, 2): minus the mixed derivatives in a cutpoint and a factor
 
 
@@ -128,7 +124,7 @@ def log_likelihood(
     multiplier: Floats, first: Floats, second: Floats, mixed: Floats, factor: Floats,
     factors: Floats, crossed: Floats,
 ) -> float:  # fmt: skip
-    """Return the log-likelihood of means and cutpoints given the effects, and write its slopes.
+    """Return the log-likelihood of means and cutpoints given the effects; write its derivatives.
 
     Effects of items and annotators in ``pool`` (or `NO_POOL`) are multiplied by ``multiplier`` (2).
     """
@@ -200,7 +196,7 @@ def _add_likelihood(
     gap: Floats, pool: int, first: Floats, second: Floats, mixed: Floats, factor: Floats,
     factors: Floats, crossed: Floats, gradient: Floats, root: Floats,
 ) -> None:  # fmt: skip
-    """Write slopes in the free numbers, given slopes in each pool's cutpoints and in factors."""
+    """Write derivatives in the free numbers, from those in the pools' cutpoints and log factors."""
     n_free, n_pools, n_first = len(gradient), len(first), len(first) + len(gap)
     for a in range(n_free):
         gradient[a] = 0.0
@@ -235,7 +231,7 @@ def _log_posterior(
     pool: int, loose: Flags, free: Floats, first: Floats, second: Floats, mixed: Floats,
     factor: Floats, factors: Floats, crossed: Floats, gradient: Floats, root: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of the free numbers, and write its slopes.
+    """Return the log density of the free numbers, and write its derivatives.
 
     Effects keep their ratio to their standard deviations. Proposals hardly move loose gaps.
     """
@@ -276,7 +272,7 @@ def _log_posterior(
 
 @inner
 def _hold(gradient: Floats, root: Floats, a: int) -> None:
-    """Change the slopes in a free number so that proposals hardly move it."""
+    """Change the derivatives in a free number so that proposals hardly move this number."""
     gradient[a] = 0.0
     for b in range(len(gradient)):
         root[max(a, b), min(a, b)] = 0.0
@@ -285,7 +281,7 @@ def _hold(gradient: Floats, root: Floats, a: int) -> None:
 
 @inner
 def _prior_slope(x: float, prior: Floats) -> float:
-    """Return the derivative of the log prior density of x by log x, by differences."""
+    """Return the derivative of the log prior density of x by log x: a central difference."""
     step = 1e-5
     up, down = x * math.exp(step), x * math.exp(-step)
     return (log_scale_prior(up, prior) - log_scale_prior(down, prior)) / (2.0 * step)
@@ -304,7 +300,7 @@ def _proposed(point: Floats, gradient: Floats, root: Floats) -> Floats:
 
 @inner
 def _log_proposal(point: Floats, centre: Floats, root: Floats) -> float:
-    """Return the log density of a normal proposal whose precision has this factor."""
+    """Return the log density of a normal proposal; ``root`` is a factor of its precision."""
     total, n = 0.0, len(point)
     for i in range(n):
         whitened = 0.0
@@ -315,7 +311,7 @@ def _log_proposal(point: Floats, centre: Floats, root: Floats) -> float:
 
 
 def slopes_room(par: Parameters) -> tuple[BoundarySlopes, Slopes]:
-    """Allocate both."""
+    """Allocate the two sets of derivatives."""
     n_pools, n_gaps, n_factors = len(par.mu), len(par.gap), 1 + int(par.sd_annotator.any())
     shape, n = (n_pools, n_gaps + 1), n_pools + n_gaps + n_factors
     boundary = BoundarySlopes(
@@ -343,7 +339,7 @@ def _move_cutpoints(
         free[0, k] = mu[k]
     for k in range(n_gaps):
         free[0, n_pools + k] = math.log(gap[k])
-    for end in range(2):  # one call in a loop is compiled only once
+    for end in range(2):  # a loop: two calls would be compiled twice
         height[end] = _log_posterior(
             value, cell_start, cell_pool, label_annotator, item, annotator, offset, sd_item,
             sd_annotator, prior_mu, prior_gap, prior_item, prior_annotator, pool, loose, free[end],
@@ -396,10 +392,10 @@ def given_effects(
 
 
 def loose_gaps(data: Crossed, n_gaps: int) -> Flags:
-    """Return whether gaps (gap) are of unused labels, or of the first or last used label.
+    """Return which gaps are loose (gap): of unused labels, and of the first and last used label.
 
-    Gap g is the width of label g + 1. If the labels beyond the first or last used label are unused,
-    only the prior limits the width of that label.
+    Gap g is the width of label g + 1. No used label lies beyond the first and last used label: only
+    the prior limits the widths of these two.
     """
     used = np.bincount(data.value.astype(np.int64), minlength=n_gaps + 2) > 0
     out = ~used[1:-1]
@@ -417,7 +413,6 @@ def move_cutpoints(
     """Draw means and all gaps that are not loose; return whether they moved.
 
     With the given ``probability``, factors of a random pool's effects are drawn in the same step.
-
     In the warm-up, every step to a higher density is accepted: a chain may start where the normal
     approximation is bad at both ends of a step.
     """
@@ -438,8 +433,8 @@ def _log_gap_density(
     """Return the log density of the logarithm of a gap; write the gap and the means.
 
     The cutpoints below the gap (if not ``upper``: above it) keep their distance to the means. The
-    labels there keep their probability, and are left out; ``has_labels`` is whether there are
-    others. ``was`` holds the means, and then the gap, before the move.
+    labels on this side keep their probability, and are left out; ``has_labels``: whether there are
+    other labels. ``was`` holds the means, and then the gap, before the move.
     """
     n_pools, n_cuts = len(mu), len(gap) + 1
     gap[g] = math.exp(x)
@@ -526,10 +521,10 @@ def _log_stretch_density(
     gaps: Floats, coefficient: Floats, prior_mu: Floats, prior_item: Floats,
     prior_annotator: Floats, prior_gap: Floats, prior_coefficient: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of the logarithm of a factor.
+    """Return the log density of the logarithm of the common factor of all parameters.
 
     The standard deviations of effects are multiplied too, so that the change of the effects'
-    density cancels their part of the Jacobian.
+    density cancels the effects' part of the Jacobian.
     """
     factor = math.exp(x)
     total = n_labels * x - 0.5 * factor * factor * square

@@ -1,10 +1,10 @@
 """Coefficients of covariates, drawn with one side's effects and the pools' means integrated out.
 
 Given the annotators' effects b, labels less b are normal about mu + X beta, with the covariances of
-`items`: V for the cell means of an item, and the residual variance within a cell. The precision of
-(mu, beta) is the prior precision plus the sum of X' V^-1 X over items. X enters by sums that never
-change: squares within cells, and products of cell means by design. A draw reads means of cells and
-of annotators, not labels.
+`items`: V for the cell means of an item, and the residual variance v within a cell. The precision
+of (mu, beta) is the prior precision, plus the sum of X' V^-1 X over items, plus X' X / v within
+cells. X enters by sums that never change: products of cell means by design, and products within
+cells. A draw reads means of cells and of annotators, not labels.
 
 The other half of a sweep does the same with annotators in place of items.
 """
@@ -24,7 +24,7 @@ from dissensus.kernels.variates import normal
 
 
 class Side(NamedTuple):
-    """Covariates by group: cells of items, or annotators."""
+    """Covariates by group; the groups are cells, or annotators."""
 
     mean: Floats  # (group, term)
     place: Ints  # (group): the cell's place in the design of its item; 0 for annotators
@@ -33,7 +33,7 @@ class Side(NamedTuple):
     members: tuple[Ints, ...]  # (pool): its groups
     total: tuple[Floats, ...]  # (pool): sums over labels (group of the pool, term)
     within: Floats  # (pool, term, term): products about the groups' means
-    between: Floats  # (design, place, place, free, free): products of means; pools come first
+    between: Floats  # (design, place, place, free, free): products of means; free: pool, then term
 
 
 class Regression(NamedTuple):
@@ -104,7 +104,7 @@ def move_given_annotators(
     state: State, data: Crossed, labels: LabelSums, par: Parameters, priors: Priors, mean: Floats,
     within: Floats,
 ) -> None:  # fmt: skip
-    """Draw coefficients given the annotators' effects, and subtract their part from the sums.
+    """Draw coefficients given the annotators' effects, and subtract the covariates' part from sums.
 
     ``mean`` (cell) and ``within`` (pool) are of labels less annotators' effects.
     """
@@ -118,7 +118,7 @@ def move_given_annotators(
     places = np.arange(size.shape[1])
     covariance[:, places, places] += noise
     covariance *= used[:, :, None] & used[:, None, :]
-    covariance[:, places, places] += ~used  # makes the matrix invertible
+    covariance[:, places, places] += ~used  # unused places: makes the matrix invertible
     weight = np.linalg.inv(covariance) * (used[:, :, None] & used[:, None, :])
     laid = np.zeros((len(designs.of_item), size.shape[1]))
     laid[side.owner, side.place] = mean
@@ -131,7 +131,7 @@ def move_given_items(
     state: State, data: Crossed, labels: LabelSums, par: Parameters, priors: Priors, mean: Floats,
     within: Floats,
 ) -> None:  # fmt: skip
-    """Draw coefficients given the items' effects, and subtract their part from the sums.
+    """Draw coefficients given the items' effects, and subtract the covariates' part from sums.
 
     ``mean`` (annotator) and ``within`` (pool) are of labels less items' effects.
     """
@@ -146,7 +146,7 @@ def move_given_items(
 
 
 def _less(moment: Floats, side: Side, effect: Floats) -> Floats:
-    """Subtract the part of a side's effects from sums of covariates times labels."""
+    """Return sums of covariates times labels, less the part of one side's effects (pool, term)."""
     parts = zip(side.total, side.members, strict=True)
     return moment - np.stack([effect[some] @ total for total, some in parts])
 
@@ -157,7 +157,7 @@ def _move(
 ) -> None:  # fmt: skip
     """Draw means of pools and coefficients; the means are drawn again with the effects."""
     n_pools = len(par.mu)
-    residual = _less(moment, side, mean)  # sums of products within groups
+    residual = _less(moment, side, mean)  # products of covariates and labels within groups
     prior = np.concatenate([priors.mu, priors.coefficient])
     precision = np.diag(prior[:, 1] ** -2.0)
     linear = prior[:, 0] / prior[:, 1] ** 2

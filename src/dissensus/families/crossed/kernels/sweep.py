@@ -1,8 +1,9 @@
 """Exact Gibbs sampling of crossed effects; a sweep takes a few passes over the labels.
 
-- Numbers: the sweep integrates out the effects of items (`items`), then those of annotators (here).
-- Ordered labels: the same for the latent numbers behind them. All cutpoints are moved together, and
-  so is the scale of all parameters (`ordinal`).
+- Numbers: the sweep first integrates out the effects of items (`items`), and then the effects of
+  annotators (this module).
+- Ordered labels: the same for their latent numbers. Cutpoints, and a common factor of all
+  parameters, are drawn too (`ordinal`).
 - Two labels: slices along learned paths, without latent numbers (`logistic`).
 
 `docs/derivations/crossed-effects-gibbs.md` has the mathematics.
@@ -244,7 +245,7 @@ def move_annotators(
 
 
 def draw_annotators(state: State, data: Crossed, par: Parameters, sums: AnnotatorSums) -> None:
-    """Draw means and effects, given what the last evaluation of the density wrote to ``sums``."""
+    """Draw means, whose posterior the last density evaluation wrote to ``sums``, and effects."""
     designs = data.annotator_designs
     _draw_annotators(
         state, data.annotator_pool, designs.of_item, designs.n_labels, sums.mean, sums.precision,
@@ -254,7 +255,7 @@ def draw_annotators(state: State, data: Crossed, par: Parameters, sums: Annotato
 
 GAUSSIAN, BERNOULLI, ORDINAL = "gaussian", "bernoulli", "ordinal"
 _RATE: Final = 0.05
-"""Learning rate: the weight of a sweep falls to about a third in twenty more sweeps."""
+"""Learning rate: the weight of a sweep falls to about a third after 20 further sweeps."""
 
 
 class Trace(NamedTuple):
@@ -277,7 +278,7 @@ class Learned:
 
     tuning: Tuning
     paths: Transport
-    centre: Floats  # (pool and term): learned mean of means and coefficients
+    centre: Floats  # (pool and term): running mean of pools' means and coefficients
 
 
 def _keep(par: Parameters, trace: Trace, draw: int) -> None:
@@ -291,7 +292,7 @@ def _keep(par: Parameters, trace: Trace, draw: int) -> None:
 def _halves(
     state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning
 ) -> tuple[LabelSums, Callable[[], None]]:
-    """Return sums over labels, and a function that updates all but the cutpoints given them."""
+    """Return sums over labels, and a function that draws all parameters but cutpoints."""
     sums, room = item_room(data)
     of_annotators = annotator_room(data)
     labels = label_sums(data, par.latent)

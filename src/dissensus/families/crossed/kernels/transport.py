@@ -1,16 +1,16 @@
-r"""Moving standard deviations and correlations of logistic effects, and the effects with them.
+r"""Moves of standard deviations and correlations of logistic effects, together with the effects.
 
-Given the effects, their standard deviation can hardly move. Given the effects divided by it (Yu &
-Meng 2011), the likelihood restricts it. Here each effect moves approximately as its *posterior*
-does. Let N(c, k) be the prior of an effect x, given the effects of the same item in other pools,
-and let the parabola gx - hx^2/2 approximate its log-likelihood (`odds`). A change of c and k moves
-the effect to
+Given the effects, a standard deviation can hardly move. Given the effects divided by the standard
+deviation (Yu & Meng 2011), the likelihood restricts its moves. So each effect is moved
+approximately as its *posterior* moves. Let N(c, k) be the prior of an effect x, given the effects
+of the same item in other pools, and let the parabola gx - hx^2/2 approximate its log-likelihood
+(`odds`). If c and k change to c' and k', the effect moves to
 
 .. math:: x' = M' + S' (x - M) / S, \quad M = (c/k + g) S^2, \quad S^2 = 1 / (1/k + h).
 
-The standard deviation or correlation on which c and k depend is drawn from the exact density along
-this path. The chain is exact for all constants g and h. The better the parabola fits, the closer
-the draw is to one with all effects integrated out.
+where M' and S' are computed from c' and k'. The standard deviation or correlation on which c and k
+depend is drawn from the exact density along this path. The chain is exact for all constants g and
+h. The better the parabola fits, the closer the draw is to one with all effects integrated out.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ from dissensus.kernels.special import factorised
 from dissensus.kernels.types import Codes, Floats, Indices
 
 QUARTER = 0.25
-"""Maximum information of a label about an effect."""
+"""Maximum information of one label about an effect, in logits."""
 
 
 class EffectRoom(NamedTuple):
-    """The prior of items' effects, by design, and its work space."""
+    """The prior of items' effects, by design, and work space for moves of effects."""
 
     second: Floats  # (design, place, place): sums of products of effects
     precision: Floats  # (design, place, place): of the prior
     log_det: Floats  # (design): of its covariance
-    direction: Floats  # (design, place, place): rows along which items are moved
+    direction: Floats  # (design, place, place): each row is a direction of moves
     matrix: Floats
     cells: Floats  # (4, place + 1): state of one item's cells, see `logistic._gather`
     others: Floats  # (label): odds of the other side, of one item or one annotator
@@ -126,7 +126,7 @@ class Transport(NamedTuple):
     annotator: Floats
     mean_item: Floats  # (cell): mean of effects, learned in the warm-up
     mean_annotator: Floats  # (annotator): with the mean of the pool
-    rest: Floats  # (effect): standardised by mean and sd of its path
+    rest: Floats  # (effect): effect, standardised by mean and sd of its path
     others: Floats  # (label)
     precision: Floats  # (design, place, place): of an item's effects
     log_det: Floats  # (design): of their covariance
@@ -150,7 +150,7 @@ def _path_of_cell(
     """Return a cell's approximate posterior mean and sd, given the item's other cells.
 
     ``s`` is the logarithm of the pool's standard deviation. If a correlation is moved, s is
-    constant, but its corrections still apply.
+    constant, but the corrections for s still apply.
     """
     pull = site[LINEAR, c]
     for other in range(first, stop):
@@ -181,7 +181,7 @@ def _follow(
     pool: int, s: float, n_items: Floats, of_item: Codes, item_start: Codes, cell_pool: Codes,
     item: Floats, site: Floats, precision: Floats, log_det: Floats, rest: Floats, out: Floats,
 ) -> float:  # fmt: skip
-    """Move the cells of a pool along their paths; return the log density of items' effects.
+    """Move effects of a pool's cells along their paths; return the log density of items' effects.
 
     The density includes the Jacobian of the path.
     """
@@ -247,7 +247,7 @@ def _move_with_items(
     for c in range(len(item)):
         out[c] = item[c]
     n, s = len(sd_item), 0.0
-    for turn in range(n * n):  # for each pool, first the standard deviation
+    for turn in range(n * n):  # by pool: the standard deviation, then correlations
         p, k = turn // n, turn % n
         q = p if k == 0 else (k - 1 if k <= p else k)
         s = math.log(sd_item[p]) if p == q else s

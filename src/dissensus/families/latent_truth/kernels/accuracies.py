@@ -1,7 +1,7 @@
 """Draws of accuracies, of the spread of difficulty, and of a source of answers that systems share.
 
 Accuracies are logits. If items differ in difficulty, accuracies are for a typical item and are
-drawn by slices; otherwise most of them are Beta variates.
+drawn by slice sampling. Otherwise most of them are drawn from Beta distributions.
 """
 
 from __future__ import annotations
@@ -38,15 +38,16 @@ from dissensus.kernels.variates import log_gamma_variate
 from dissensus.kernels.votes import Votes
 
 _TRIES: Final = 20
+"""Number of attempts to draw a Beta variate above a bound; then slice sampling is used."""
 _NO_SPREAD: Final = 1e-9
-"""Standard deviations below this are excluded: the inverse of their square overflows."""
+"""Standard deviations below this are excluded, because dividing by their square may overflow."""
 
 
 @inner
 def log_hits(
     eta: float, spread: float, ease: Floats, guess: float, right: Floats, wrong: Floats
 ) -> float:
-    """Return the log-likelihood of an accuracy, given right and wrong answers at each ease."""
+    """Return the log-likelihood of an accuracy; ``right`` and ``wrong`` (ease) count answers."""
     out, above = 0.0, above_guessing(eta, guess)
     for q in range(len(ease)):
         logit = eased(eta, above, spread * ease[q], guess)
@@ -62,7 +63,7 @@ def _log_beta(
     eta: float, a: float, b: float, low: float, spread: float, ease: Floats, guess: float,
     right: Floats, wrong: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of a logit whose accuracy has a Beta(a, b) prior above a bound."""
+    """Return the log density of an accuracy's logit; its prior is Beta(a, b) above ``low``."""
     if eta <= low:
         return -math.inf
     prior = a * log_sigmoid(eta) + b * log_sigmoid(-eta)
@@ -77,9 +78,9 @@ def draw_beta(
     state: State, eta: float, a: float, b: float, low: float, spread: float, ease: Floats,
     guess: float, right: Floats, wrong: Floats,
 ) -> float:  # fmt: skip
-    """Draw the logit of an accuracy with a Beta(a, b) prior above a bound."""
+    """Draw the logit of an accuracy, whose prior is Beta(a, b), cut off at the logit ``low``."""
     if len(ease) == 1:
-        # The number of failures does not depend on eta: a slice after all of them is exact too.
+        # Whether all attempts fail does not depend on eta: slice sampling is exact in this case.
         for _ in range(_TRIES):
             new = log_gamma_variate(state, a + right[0]) - log_gamma_variate(state, b + wrong[0])
             if new > low:
@@ -88,7 +89,7 @@ def draw_beta(
     for q in range(len(ease)):
         hits += right[q]
         misses += wrong[q]
-    # The heavier of the two tails falls like an exponential with this scale.
+    # The heavier tail of the logit's density falls like an exponential with this scale.
     width = max(1.0, 1.0 / min(a + hits, b + misses))
     return _slice_beta(state, eta, width, a, b, low, spread, ease, guess, right, wrong)
 
@@ -137,13 +138,13 @@ _slice_spread = slicer(_log_spread)
 
 @inner
 def draw_spread(state: State, sd: float, scale: float, mean: float, eta: Floats) -> float:
-    """Draw the standard deviation of logits around a mean; its prior is half-normal."""
+    """Draw the standard deviation of logits ``eta`` around a mean; its prior is half-normal."""
     return math.exp(_slice_spread(state, math.log(sd), 1.0, scale, mean, eta))
 
 
 @inner
 def _pool(counts: Floats, first: int, last: int, out: Floats) -> None:
-    """Sum the answers of respondents ``first`` to ``last - 1`` over all labels, at each ease."""
+    """Sum counts over respondents ``first`` to ``last - 1`` and over labels; write sums (ease)."""
     for q in range(len(out)):
         out[q] = 0.0
         for r in range(first, last):
@@ -156,7 +157,7 @@ def draw_own_skills(
     state: State, n: int, scale: float, ease: Floats, skill: Floats, number: Floats,
     right: Floats, wrong: Floats,
 ) -> None:  # fmt: skip
-    """Draw the accuracy of each annotator, and the mean and spread of their normal population."""
+    """Draw the accuracy of each annotator, and the mean and spread of the annotators' logits."""
     n_labels = skill.shape[1]
     eta, hits, misses = np.empty(n), np.empty(len(ease)), np.empty(len(ease))
     low = lowest(n_labels)
@@ -215,9 +216,9 @@ def _log_source(
     logit: float, place: int, votes: Votes, first_system: int, ease: Floats, par: Parameters,
     log_weight: Floats, log_response: Floats, weight: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of a number of the source, with the states of items summed out.
+    """Return the log density of a parameter of the source, with the states of items summed out.
 
-    The number is the logit of a probability that is uniform a priori.
+    The parameter is the logit of a probability with a uniform prior.
     """
     par.number[place] = logit
     fill_own(
@@ -243,10 +244,10 @@ def draw_related(
     state: State, votes: Votes, first_system: int, ease: Floats, par: Parameters,
     log_weight: Floats, log_response: Floats,
 ) -> None:  # fmt: skip
-    """Draw the source's accuracy and how often systems take its answer, states summed out.
+    """Draw the source's accuracy and how often systems give its answer, with states summed out.
 
-    Given the states, these two hardly move if systems seldom give the source's answer: the drawn
-    answers of the source then determine them.
+    Given the states of items, these two parameters hardly move if systems seldom give the source's
+    answer: the drawn answers of the source then determine them.
     """
     weight = np.empty(len(log_weight))
     for place in range(SHARED, SOURCE + 1):
@@ -261,7 +262,7 @@ def draw_source(
     state: State, n_labels: int, ease: Floats, number: Floats, right: Floats, wrong: Floats,
     shared: Floats,
 ) -> None:  # fmt: skip
-    """Draw the same two numbers, given the states and which answers were the source's."""
+    """Draw the same two parameters as `draw_related`, given states and which answers are shared."""
     number[SOURCE] = draw_beta(
         state, number[SOURCE], 1.0, 1.0, -math.inf, number[DIFFICULTY], ease, lowest(n_labels),
         right, wrong,
@@ -274,20 +275,20 @@ def draw_source(
 
 
 class Hits(NamedTuple):
-    """Right and wrong answers; each row belongs to one accuracy."""
+    """Numbers of right and wrong answers; each row belongs to one accuracy."""
 
     guess: float  # The logit of guessing
-    skill: Floats
-    slope: Floats
+    skill: Floats  # (row)
+    slope: Floats  # (row)
     right: Floats  # (row, ease)
-    wrong: Floats
+    wrong: Floats  # (row, ease)
 
 
 @inner
 def _hits(
     first: int, last: int, rows: bool, skill: Floats, slope: Floats, right: Floats, wrong: Floats
 ) -> Hits:
-    """Collect answers of respondents ``first`` to ``last - 1``; add an empty row for the source."""
+    """Return `Hits` of respondents ``first`` to ``last - 1``, and an empty row for the source."""
     n_labels, n_ease = right.shape[1:]
     n_rows = n_labels if rows else 1
     n = (last - first) * n_rows + 1
@@ -339,9 +340,9 @@ def draw_difficulty(
     state: State, last: int, rows: bool, scale: float, ease: Floats, skill: Floats, slope: Floats,
     number: Floats, right: Floats, wrong: Floats, source_right: Floats, source_wrong: Floats,
 ) -> None:  # fmt: skip
-    """Draw the spread of difficulty, given the answers of respondents before ``last``.
+    """Draw the spread of difficulty, given the answers of respondents below number ``last``.
 
-    If these are all respondents, the source's answers are evidence too.
+    If these are all respondents, the source's answers are used too.
     """
     hits = _hits(0, last, rows, skill, slope, right, wrong)
     if last == len(skill):
@@ -369,7 +370,7 @@ def draw_slopes(
 
 @inner
 def _mean_right(eta: float, spread: float, ease: Floats, guess: float) -> float:
-    """Return an accuracy, averaged over the difficulty of items."""
+    """Return the accuracy averaged over ease, given its logit ``eta`` for a typical item."""
     out, above = 0.0, above_guessing(eta, guess)
     for q in range(len(ease)):
         out += math.exp(log_sigmoid(eased(eta, above, spread * ease[q], guess)))
@@ -381,7 +382,10 @@ def write_accuracy(
     log_prevalence: Floats, skill: Floats, slope: Floats, number: Floats, ease: Floats,
     first_related: int, out: Floats,
 ) -> None:  # fmt: skip
-    """Write each respondent's accuracy, averaged over labels and difficulty."""
+    """Write each respondent's accuracy, averaged over true labels and difficulty.
+
+    Respondents from ``first_related`` on also give answers of the shared source.
+    """
     guess = lowest(len(log_prevalence))
     for r in range(len(out)):
         own = 0.0
@@ -399,7 +403,7 @@ def write_accuracy(
 def write_confusion(
     skill: Floats, slope: Floats, number: Floats, ease: Floats, log_error: Floats, out: Floats
 ) -> None:
-    """Write confusion matrices, averaged over difficulty (respondent, label, response)."""
+    """Write confusion matrices (respondent, label, response), averaged over difficulty."""
     n_respondents, n_labels = skill.shape
     guess = lowest(n_labels)
     for r in range(n_respondents):
@@ -412,7 +416,7 @@ def write_confusion(
 
 @kernel
 def write_correct(raw: Floats, first_system: int, out: Floats) -> None:
-    """Write each system's share of correct answers; NaN for a system without items."""
+    """Write each system's share of right answers; NaN for a system without answers."""
     n_respondents, n_labels, n_states = raw.shape
     for r in range(first_system, n_respondents):
         right, total = 0.0, 0.0

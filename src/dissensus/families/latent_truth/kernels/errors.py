@@ -1,4 +1,4 @@
-"""Distributions of wrong labels: equal, decaying with distance, or of each respondent."""
+"""Distributions of wrong labels: equal, decaying with distance, or different by respondent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEAST = 1e-300
 
 @inner
 def log_graded(decay: float, out: Floats) -> None:
-    """Write log-probabilities of errors that decay with distance (label, response)."""
+    """Write log-probabilities (label, response) of errors that decay with distance."""
     n = len(out)
     for z in range(n):
         high = -math.inf
@@ -38,7 +38,7 @@ def log_graded(decay: float, out: Floats) -> None:
 
 @inner
 def _log_decay(decay: float, sd: float, error: Floats, room: Floats) -> float:
-    """Return the log density of the decay, given numbers of errors (label, response)."""
+    """Return the log density of the decay, given the number of each error (label, response)."""
     log_graded(decay, room)
     out = -0.5 * (decay / sd) ** 2
     for z in range(len(room)):
@@ -53,9 +53,10 @@ _slice_decay = slicer(_log_decay)
 
 @inner
 def log_errors(weight: float, base: Floats, error: Floats) -> float:
-    """Return the log-likelihood of a respondent's errors for a label; the row is integrated out.
+    """Return the log-likelihood of a respondent's errors about one label, counted by response.
 
-    The row has a Dirichlet prior of shape ``weight * exp(base)``.
+    The probabilities of errors are integrated out: their prior is Dirichlet, with the shape
+    ``weight * exp(base)``.
     """
     out = total = 0.0
     for y in range(len(base)):
@@ -70,7 +71,7 @@ def log_errors(weight: float, base: Floats, error: Floats) -> float:
 
 @inner
 def _log_unequal(concentration: float, base: Floats, error: Floats) -> float:
-    """Return the log-likelihood of errors (respondent, label, response), rows integrated out."""
+    """Return the sum of `log_errors` for counts of errors (respondent, label, response)."""
     out = 0.0
     for r in range(len(error)):
         for z in range(len(base)):
@@ -105,7 +106,7 @@ def draw_decay(
     state: State, sd: float, error: Floats, source: Floats, number: Floats, log_base: Floats,
     log_error: Floats,
 ) -> None:  # fmt: skip
-    """Draw how errors decay with distance, the same for all respondents and the source."""
+    """Draw the decay of errors with distance, which all respondents and the source share."""
     n = len(log_base)
     pooled = source.copy()
     for r in range(len(error)):
@@ -124,7 +125,7 @@ def draw_decay(
 def draw_unequal_decay(
     state: State, sd: float, error: Floats, source: Floats, number: Floats, log_base: Floats
 ) -> None:
-    """Draw the decay of the distribution around which the respondents' distributions vary."""
+    """Draw the decay of the central distribution, around which respondents' errors vary."""
     number[DECAY] = _slice_unequal_decay(
         state, number[DECAY], 0.5, sd, number[CONCENTRATION], source, error, log_base
     )
@@ -135,7 +136,7 @@ def draw_unequal_decay(
 def draw_concentration(
     state: State, prior: Floats, error: Floats, number: Floats, log_base: Floats
 ) -> None:
-    """Draw the concentration: the similarity of the respondents' distributions of errors."""
+    """Draw the concentration of the respondents' distributions of errors around the centre."""
     log_concentration = _slice_concentration(
         state, math.log(number[CONCENTRATION]), 1.0, prior, log_base, error
     )
@@ -159,7 +160,7 @@ def draw_error_rows(
 
 @kernel
 def draw_log_shares(state: State, prior: Floats, counted: Floats, out: Floats) -> None:
-    """Draw the logarithms of shares with a Dirichlet prior, given counts."""
+    """Draw the logarithms of shares, which have a Dirichlet prior, given counts."""
     shape = np.empty(len(out))
     for z in range(len(out)):
         shape[z] = prior[z] + counted[z]

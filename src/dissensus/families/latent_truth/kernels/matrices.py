@@ -1,10 +1,10 @@
 """Confusion matrices: rows of annotators and systems, and the population of annotators.
 
-A row consists of the logit of being right if its label is true (``skill``), and the distribution
-of errors (``log_error``). Under a Dirichlet prior the two are independent, so that difficulty and
-an annotator's level can change the logit only. Parameters that rows share are drawn with parts of
-the rows integrated out: the errors always, the accuracies if all items are equally difficult
-(``collapsed``). Otherwise this has no closed form.
+The row of a true label consists of the logit of being right (``skill``) and the distribution of
+errors (``log_error``). Under a Dirichlet prior the two are independent, so that difficulty and an
+annotator's level can change the logit only. Parameters that rows share are drawn with the errors
+integrated out. If all items are equally difficult, accuracies are integrated out too
+(``collapsed``); otherwise this integral has no closed form.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ from dissensus.kernels.types import Floats
 from dissensus.kernels.variates import normal, tables
 
 _TRIES: Final = 50
+"""Maximum number of attempts of `_draw_below`."""
 _NO_SPREAD: Final = 1e-9
-"""Standard deviations below this are excluded: levels divided by them overflow."""
+"""Standard deviations below this are excluded, because levels divided by them may overflow."""
 
 
 @inner
 def row_odds(row: Floats, z: int) -> float:
-    """Return the logit of being right, from the logarithms of a row."""
+    """Return the logit of being right about label z, given the logarithms of the matrix's row."""
     top, summed = -math.inf, 0.0
     for y in range(len(row)):
         if y != z:
@@ -54,23 +55,23 @@ def _largest(values: Floats) -> float:
 
 @inner
 def _sum_but(row: Floats, z: int) -> float:
-    """Return the sum of a row without place z."""
+    """Return the sum of a row without the entry at place z."""
     out = 0.0
     for y in range(len(row)):
         out += 0.0 if y == z else row[y]
     return out
 
 
-# The likelihood of annotators' answers, given the population of their rows.
+# The likelihood of annotators' answers, given the population of annotators.
 
 
 class Answers(NamedTuple):
-    """Answers of annotators by true label, summed over difficulties."""
+    """Numbers of annotators' answers by true label, summed over difficulties."""
 
     collapsed: bool  # Whether accuracies are integrated out
-    skill: Floats  # Logits of accuracies, used unless integrated out (label, annotator)
+    skill: Floats  # Logits of accuracies, used if these are not integrated out (label, annotator)
     right: Floats  # (label, annotator)
-    wrong: Floats
+    wrong: Floats  # (label, annotator)
     error: Floats  # Wrong answers (label, annotator, response)
 
 
@@ -98,7 +99,10 @@ def _answers_by_label(
 def _log_right(
     a: float, b: float, collapsed: bool, skill: float, right: float, wrong: float
 ) -> float:
-    """Return the log density of an accuracy under Beta(a, b) or, if collapsed, of the answers."""
+    """Return the log density of an accuracy's logit under Beta(a, b).
+
+    If collapsed, return the log-probability of the right and wrong answers instead.
+    """
     if collapsed:
         return log_rising(a, right) + log_rising(b, wrong) - log_rising(a + b, right + wrong)
     out = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
@@ -107,7 +111,7 @@ def _log_right(
 
 @inner
 def _log_own(odds: float, alike: float, answers: Answers, z: int, r: int) -> float:
-    """Return the log density of an annotator's accuracy for a label, given its prior logit."""
+    """Return `_log_right` of annotator r for label z; ``odds`` is the logit of the prior mean."""
     right, wrong = answers.right[z, r], answers.wrong[z, r]
     if answers.collapsed and right + wrong == 0.0:
         return 0.0
@@ -119,7 +123,7 @@ def _log_own(odds: float, alike: float, answers: Answers, z: int, r: int) -> flo
 
 @inner
 def _log_person(level: float, odds: Floats, alike: Floats, answers: Answers, r: int) -> float:
-    """Return the log density of an annotator's accuracies for all labels."""
+    """Return the sum of `_log_own` over labels, given annotator r's level."""
     out = 0.0
     for z in range(len(odds)):
         out += _log_own(odds[z] + level, alike[z], answers, z, r)
@@ -128,7 +132,7 @@ def _log_person(level: float, odds: Floats, alike: Floats, answers: Answers, r: 
 
 @inner
 def _log_all_errors(alike: float, odds: float, error: Floats, errors: Floats) -> float:
-    """Return the log-likelihood of all annotators' errors for a label."""
+    """Return the log-likelihood of all annotators' errors about one label."""
     whole = alike * math.exp(log_sigmoid(-odds))
     if whole < LEAST:
         return -math.inf
@@ -143,7 +147,7 @@ def _log_all_errors(alike: float, odds: float, error: Floats, errors: Floats) ->
 def _log_answers(
     alike: float, odds: float, level: Floats, answers: Answers, z: int, errors: Floats
 ) -> float:
-    """Return the log density of all annotators' rows for a label, or of their answers."""
+    """Return the log density of all annotators' errors and accuracies for one label."""
     out = _log_all_errors(alike, odds, answers.error[z], errors)
     for r in range(len(level)):
         out += _log_own(odds + level[r], alike, answers, z, r)
@@ -174,7 +178,7 @@ def _log_odds(
     odds: float, own: float, rest: float, low: float, alike: float, level: Floats,
     answers: Answers, z: int, errors: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of the population's logit, with a Beta prior above a bound."""
+    """Return the log density of the population's logit; its prior is Beta above ``low``."""
     if odds <= low:
         return -math.inf
     out = own * log_sigmoid(odds) + rest * log_sigmoid(-odds)
@@ -188,7 +192,7 @@ _slice_odds = slicer(_log_odds)
 def _log_annotator_level(
     level: float, mean: float, sd: float, odds: Floats, alike: Floats, answers: Answers, r: int
 ) -> float:
-    """Return the log density of the difference of an annotator's logits from the population's."""
+    """Return the log density of the difference of annotator r's logits from the population's."""
     prior = -0.5 * ((level - mean) / sd) ** 2
     return prior + _log_person(level, odds, alike, answers, r)
 
@@ -201,7 +205,10 @@ def _log_unit(
     log_sd: float, scale: float, mean: Floats, unit: Floats, odds: Floats, alike: Floats,
     answers: Answers,
 ) -> float:  # fmt: skip
-    """Return the log density of the spread, given the levels' deviations divided by the spread."""
+    """Return the log density of the spread's logarithm, given ``unit`` (annotator).
+
+    ``unit`` is the deviation of each annotator's level from its mean, divided by the spread.
+    """
     sd = math.exp(log_sd)
     if sd < _NO_SPREAD:
         return -math.inf
@@ -219,10 +226,10 @@ def _log_shift(
     shift: float, sd: float, rest: Floats, odds: Floats, alike: Floats, rows: Floats,
     error: Floats, errors: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density if the population's logits are raised and all levels are lowered.
+    """Return the log density after the population's logits rise and all levels fall by ``shift``.
 
-    The annotators' logits stay the same. The priors of the population and of levels change, and so
-    does the concentration of errors.
+    The annotators' logits stay the same. The prior densities of the population and of levels
+    change, and so does the concentration of errors.
     """
     out = 0.0
     for r in range(len(rest)):
@@ -248,7 +255,7 @@ def draw_population(
 ) -> None:  # fmt: skip
     """Draw the population's rows, the similarity of annotators, and the level of each annotator.
 
-    ``mean`` is by how much covariates raise the logits of each annotator.
+    ``mean`` (annotator) is the increase of an annotator's logits by covariates.
     """
     n_labels = len(alike)
     answers = _answers_by_label(n, n_labels, collapsed, skill, right, wrong, error)
@@ -271,8 +278,9 @@ def draw_population(
         rest[r] = level[r] - mean[r]
     _draw_shift(state, number[SPREAD], rows, alike, answers.error, rest, odds, errors)
     sd = draw_spread(state, number[SPREAD], scale, 0.0, rest)
-    # The spread is drawn again, given the levels divided by it (Yu & Meng 2011). Given levels it
-    # hardly moves if many annotators are alike; given these ratios, if annotators differ.
+    # The spread is drawn again, given the ratios of levels to the spread (Yu & Meng 2011). Given
+    # levels, it hardly moves if many annotators are alike. Given ratios, it hardly moves if
+    # annotators differ.
     unit = np.empty(n)
     for r in range(n):
         unit[r] = rest[r] / sd
@@ -293,8 +301,9 @@ def _draw_label(
 ) -> float:  # fmt: skip
     """Draw the population's row for a label, and the annotators' similarity; return the logit.
 
-    Given the numbers of tables (Teh et al. 2006) of all counts, the population's errors have a
-    Dirichlet posterior. ``alike`` is drawn without tables, given which it would hardly move.
+    Given a number of tables for each count (Teh et al. 2006), the population's errors have a
+    Dirichlet posterior. ``alike`` is drawn with these numbers summed out: given them, it would
+    hardly move.
     """
     log_alike = _slice_alike(
         state, math.log(alike[z]), 0.5, alike_prior, odds, level, answers, z, errors
@@ -317,7 +326,7 @@ def _draw_label(
 def _draw_tables(
     state: State, error: Floats, alike: float, odds: float, errors: Floats, out: Floats
 ) -> None:
-    """Draw the number of tables of the errors of all annotators, by response."""
+    """Draw numbers of tables for annotators' errors; write the sum over annotators (response)."""
     weight = np.empty(len(out))
     for y in range(len(out)):
         out[y] = 0.0
@@ -330,10 +339,9 @@ def _draw_tables(
 
 @inner
 def _draw_below(state: State, shape: Floats, z: int, high: float, out: Floats) -> None:
-    """Draw errors until none is above ``high``; after 50 failures leave ``out`` as it is.
+    """Draw log-probabilities of errors until all are below ``high``; keep ``out`` if 50 draws fail.
 
-    The number of failures does not depend on the previous ``out``, so that giving up keeps the
-    chain exact.
+    Whether all draws fail does not depend on the previous ``out``, so that the chain stays exact.
     """
     new = np.empty(len(shape))
     for _ in range(_TRIES):
@@ -352,7 +360,10 @@ def _draw_shift(
     state: State, sd: float, rows: Floats, alike: Floats, error: Floats, rest: Floats,
     odds: Floats, errors: Floats,
 ) -> None:  # fmt: skip
-    """Move the population's logits and all levels together: given each other they hardly move."""
+    """Raise the population's logits and lower all levels by the same random shift.
+
+    Drawn separately, the logits and the levels hardly move.
+    """
     shift = _slice_shift(state, 0.0, 0.2, sd, rest, odds, alike, rows, error, errors)
     for z in range(len(odds)):
         odds[z] += shift
@@ -368,7 +379,7 @@ def _log_along(
     move: float, at: float, step: Floats, level: Floats, odds: Floats, alike: Floats,
     answers: Answers,
 ) -> float:  # fmt: skip
-    """Return the log density of a move of all coefficients in one direction."""
+    """Return the log density after a move of coefficients, given deviations from the regression."""
     out = -0.5 * (at + move) ** 2
     for r in range(len(level)):
         out += _log_person(level[r] + move * step[r], odds, alike, answers, r)
@@ -386,9 +397,10 @@ def draw_coefficients(
 ) -> None:  # fmt: skip
     """Draw coefficients given levels, and again given the levels' deviations from the regression.
 
-    The first draw hardly moves them if annotators are alike, the second if each annotator has many
-    labels. ``along`` (direction, annotator) is of `Regression`; its g is written to ``at``.
-    ``rest`` is ``level`` less the regression with the prior means; deviations are written to it.
+    The first draw hardly moves coefficients if annotators are alike. The second draw hardly moves
+    them if each annotator has many labels. ``along`` (direction, annotator) and g are those of
+    `Regression`; g is written into ``at``. ``rest`` is ``level`` minus the regression with the
+    prior means; the deviations are written into it.
     """
     n, n_labels = len(level), len(alike)
     answers = _answers_by_label(n, n_labels, collapsed, skill, right, wrong, error)
@@ -418,7 +430,7 @@ def draw_row(
     state: State, skill: float, spread: float, ease: Floats, right: Floats, wrong: Floats,
     error: Floats, z: int, shape: Floats, less: float, named: bool, log_error: Floats,
 ) -> float:  # fmt: skip
-    """Draw a row and return its logit; if ``named``, its own label has the largest probability.
+    """Draw the row of label z, and return its logit; if ``named``, z is the likeliest response.
 
     ``shape`` is the Dirichlet prior of the errors, and the prior of the accuracy is
     Beta(``shape[z]``, ``less``).
@@ -440,7 +452,7 @@ def draw_annotators(
     log_error: Floats, slope: Floats, number: Floats, log_population: Floats, alike: Floats,
     level: Floats, right: Floats, wrong: Floats, error: Floats,
 ) -> None:  # fmt: skip
-    """Draw annotators' rows, with a prior around the population's rows if pooled, else ``rows``."""
+    """Draw annotators' rows. The prior is around the population's rows if pooled, else ``rows``."""
     n_labels = len(alike)
     shape = np.empty(n_labels)
     for r in range(n):
@@ -463,7 +475,8 @@ def _population_shape(
 ) -> float:
     """Write the Dirichlet shape of an annotator's row; return the Beta parameter of being wrong.
 
-    This parameter depends on the level; the errors' shapes do not, so that their sum differs.
+    The Beta parameter depends on the annotator's level. The shapes of errors do not, so that their
+    sum differs from the Beta parameter.
     """
     odds = row_odds(log_population, z) + level
     for y in range(len(out)):
@@ -500,7 +513,7 @@ def draw_systems(
     log_error: Floats, slope: Floats, number: Floats, level: Floats, right: Floats, wrong: Floats,
     error: Floats,
 ) -> None:  # fmt: skip
-    """Draw each system's level, and its rows, whose prior mean is the matrix with equal errors."""
+    """Draw each system's level and rows; rows have a prior around the level and equal errors."""
     n = skill.shape[1]
     shape, hits, misses = np.empty(n), np.empty(n), np.empty(n)
     for r in range(first_system, len(skill)):

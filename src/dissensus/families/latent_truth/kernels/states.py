@@ -1,9 +1,9 @@
 """States of items: their probabilities given all parameters, draws of them, and counts.
 
 The *state* of an item is its true label, its ease and, if systems are related, the answer of the
-source that they share. Given the state, all answers are independent: one table has their
-log-probabilities (respondent, response, state). The state with true label z, ease q and source's
-answer f has the number ``(f * len(ease) + q) * n_labels + z``.
+source that they share. Given the state, all answers are independent; a table (respondent, response,
+state) holds their log-probabilities. The state with true label z, ease q and source's answer f has
+the number ``(f * len(ease) + q) * n_labels + z``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def lowest(n_labels: int) -> float:
 
 @inner
 def above_guessing(eta: float, guess: float) -> float:
-    """Return the logarithm of the odds beyond those of guessing; -inf if there are none."""
+    """Return log(odds - odds of guessing); -inf if the accuracy is not above guessing."""
     return eta + math.log(-math.expm1(guess - eta)) if eta > guess else -math.inf
 
 
@@ -45,8 +45,8 @@ def above_guessing(eta: float, guess: float) -> float:
 def eased(eta: float, above: float, ease: float, guess: float) -> float:
     """Return the logit of being right about an item of this ease.
 
-    ``eta`` is the logit for a typical item, ``above`` is from `above_guessing`. The odds beyond
-    those of guessing are multiplied by exp(``ease``).
+    ``eta`` is the logit for a typical item; ``above`` is from `above_guessing`. The odds minus the
+    odds of guessing are multiplied by exp(``ease``).
     """
     if ease == 0.0 or above == -math.inf:
         return eta
@@ -80,7 +80,7 @@ def add_source(
     log_base: Floats, number: Floats, ease: Floats, first_system: int, log_weight: Floats,
     log_response: Floats,
 ) -> None:  # fmt: skip
-    """Add the shared source to both tables: systems sometimes give its answer, not their own."""
+    """Add the source to both tables: with some probability, systems give the source's answer."""
     n, n_ease = log_base.shape[0], len(ease)
     log_taken, log_own = log_sigmoid(number[SHARED]), log_sigmoid(-number[SHARED])
     guess = lowest(n)
@@ -100,7 +100,7 @@ def add_source(
 
 @inner
 def known_label(votes: Votes, p: int) -> int:
-    """Return the true label of a pattern's items, -1 if it is not known."""
+    """Return the true label of a pattern's items, or -1 if it is not known."""
     return votes.known[p] if len(votes.known) > 0 else -1
 
 
@@ -109,9 +109,11 @@ def weigh(
     votes: Votes, evidence: int, log_weight: Floats, log_response: Floats, p: int, known: int,
     n_labels: int, weight: Floats,
 ) -> float:  # fmt: skip
-    """Write the weights of a pattern's states, relative to the largest; return its logarithm.
+    """Write a pattern's weights (state), divided by the largest; return the largest's logarithm.
 
-    States whose true label differs from the known label have weight 0.
+    Weights are proportional to the probabilities of states, given the labels of respondents below
+    number ``evidence``. If the true label is ``known``, states with another true label have weight
+    0.
     """
     for s in range(len(weight)):
         weight[s] = log_weight[s]
@@ -132,7 +134,7 @@ def weigh(
 
 @inner
 def total_of(weight: Floats) -> float:
-    """Add up weights."""
+    """Return the sum of weights."""
     total = 0.0
     for s in range(len(weight)):
         total += weight[s]
@@ -144,12 +146,12 @@ def draw_states(
     state: State, votes: Votes, evidence: int, ease: Floats, log_weight: Floats,
     log_response: Floats, count: Floats, size: Floats, truth: Floats, mean_ease: Floats,
 ) -> float:  # fmt: skip
-    """Draw the state of every item, and count labels and items by state.
+    """Draw the state of every item; return the log-likelihood, with states summed out.
 
-    Writes numbers of labels (respondent, response, state) and of items (state), and the probability
-    that each label is true, given the labels but not the known truths (pattern, label). Unless
-    ``mean_ease`` is empty, writes the mean ease of items (pattern). Returns the log-likelihood,
-    with states summed out.
+    Writes the number of labels into ``count`` (respondent, response, state), and the number of
+    items into ``size`` (state). Writes into ``truth`` (pattern, label) the probability that each
+    label is true, given the labels but not the known true labels. Writes the mean ease of items
+    into ``mean_ease`` (pattern), unless it is empty.
     """
     count[:] = 0.0
     size[:] = 0.0
@@ -188,7 +190,7 @@ def draw_states(
 def pattern_log_likelihood(
     votes: Votes, log_weight: Floats, log_response: Floats, out: Floats
 ) -> None:
-    """Write the log-likelihood of an item of each pattern, with states summed out."""
+    """Write the log-likelihood of one item of each pattern, with states summed out (pattern)."""
     weight = np.empty(len(log_weight))
     for p in range(len(votes.n_items)):
         high = weigh(
@@ -203,7 +205,7 @@ def replicate(
     state: State, log_weight: Floats, log_response: Floats, item: Ints, respondent: Ints,
     out: npt.NDArray[np.int32],
 ) -> None:  # fmt: skip
-    """Draw labels of new items by the same respondents (row); rows are sorted by item."""
+    """Draw the labels (row) that the same respondents give new items; rows are sorted by item."""
     n_respondents, n_labels, n_states = log_response.shape
     cumulative, total = np.empty(n_states), 0.0
     chance = np.empty((n_respondents, n_labels, n_states))
@@ -233,19 +235,22 @@ def replicate(
 
 
 class Counts(NamedTuple):
-    """Numbers of labels and items, by truth and ease; each sweep writes over them."""
+    """Numbers of labels and items; each sweep overwrites them.
+
+    A system's *own* answers are those not taken from the source. All answers of annotators are own.
+    """
 
     raw: Floats  # Labels (respondent, response, state)
     size: Floats  # Items (state)
-    truth: Floats  # Items by true label (label)
-    right: Floats  # A respondent's own answers that were right (respondent, label, ease)
-    wrong: Floats
-    error: Floats  # A respondent's own wrong answers (respondent, label, response)
-    source_right: Floats  # Items about which the source that systems share was right (ease)
-    source_wrong: Floats
-    source_error: Floats  # Wrong answers of the source (label, response)
-    shared: Floats  # Numbers of systems' answers from the source, and of their own
-    taken: Floats  # Answers of the source (respondent, response, state); empty without it
+    truth: Floats  # Items (true label)
+    right: Floats  # Own answers that are right (respondent, true label, ease)
+    wrong: Floats  # Own answers that are wrong (respondent, true label, ease)
+    error: Floats  # Own answers that are wrong (respondent, true label, response)
+    source_right: Floats  # Items about which the source is right (ease)
+    source_wrong: Floats  # Items about which the source is wrong (ease)
+    source_error: Floats  # Wrong answers of the source (true label, response)
+    shared: Floats  # Two numbers: systems' answers taken from the source, and own answers
+    taken: Floats  # Answers taken from the source (respondent, response, state), or empty
 
 
 def room(form: Form, n_ease: int, n_states: int) -> Counts:
@@ -271,7 +276,7 @@ def sort_own(
     raw: Floats, size: Floats, taken: Floats, truth: Floats, right: Floats, wrong: Floats,
     error: Floats,
 ) -> None:  # fmt: skip
-    """Sort respondents' own answers into right and wrong ones, and items by their truth."""
+    """Count respondents' own answers, right and wrong, and count items by true label."""
     n, n_ease = len(truth), right.shape[2]
     truth[:] = 0.0
     right[:] = 0.0
@@ -300,7 +305,7 @@ def sort_source(
     state: State, log_response: Floats, number: Floats, first_system: int, raw: Floats,
     size: Floats, right: Floats, wrong: Floats, error: Floats, shared: Floats, taken: Floats,
 ) -> None:  # fmt: skip
-    """Draw which answers systems took from the source; count right and wrong answers of it."""
+    """Draw which answers systems took from the source; count its right and wrong answers."""
     n, n_ease, n_states = len(error), len(right), len(size)
     taken[:] = 0.0
     shared[:] = 0.0
@@ -310,7 +315,7 @@ def sort_source(
             for s in range(n_states):
                 if raw[r, y, s] == 0.0:
                     continue
-                if s // (n_states // n) == y:  # only then can the answer be the source's
+                if s // (n_states // n) == y:  # the source gives the same answer in this state
                     chance = math.exp(log_taken - log_response[r, y, s])
                     taken[r, y, s] = binomial(state, int(raw[r, y, s]), min(chance, 1.0))
                 shared[0] += taken[r, y, s]

@@ -1,20 +1,21 @@
 """True labels of items, if the errors of an item's annotators are correlated.
 
 A model of a latent truth explains annotations by the label behind them. Annotators who are misled
-in the same way give the same wrong label, and a model of independent errors is almost certain of
-it. n labels whose errors have the correlation r are as informative as
+in the same way give the same wrong label. A model of independent errors is then almost certain that
+this label is true. If errors have the correlation r, n labels are as informative as
 
     m = n / (1 + (n - 1) r)
 
 independent labels. The probability of the true label z of an item is proportional to
-p(z | labels)^(m / n), where p is that of a latent truth. A system's answer s has the weight w in
-addition to the labels:
+p(z | labels)^(m / n), where p(z | labels) is its probability if errors are independent. A system's
+answer s adds the weight w:
 
     p(z | labels, s)  ~  p(z | labels)^(m / n) e^(w [z = s]).
 
 On items that only systems labelled, a system is assumed to be right as often as on labelled items
-with the same answer and a similar share of other systems that gave it. On these items, annotators
-are assumed to be right as often as on labelled items with a similar agreement of systems.
+on which it gave the same answer, and a similar share of the other systems gave this answer too. On
+these items, annotators are assumed to be right as often as on labelled items on which systems agree
+to a similar degree.
 """
 
 from __future__ import annotations
@@ -35,38 +36,42 @@ from dissensus.kernels.variates import binomial, log_gamma_variate, normal, scat
 from dissensus.kernels.votes import Votes
 
 LEAST: Final = 1e-12
-"""Probabilities of true labels stay this far from 0 and 1."""
+"""Probabilities are kept at least this far from 0; those of right answers also from 1."""
 _SWEEPS: Final = 3
-"""Number of steps between two draws that are stored."""
+"""Number of steps of each Markov chain in this module for one stored draw."""
 _LABELS: Final = 4.0
-"""Weight, in labels, of the prior that an annotator is as accurate as all annotators together."""
+"""Weight of the prior that an annotator is as accurate as all annotators together, in labels."""
 GROUPS: Final = 4
 """Number of groups of items, by the share of other systems that gave a system's answer."""
 _OF_GROUPS: Final = 2.0
+"""Weight, in items, of the prior that answers in a group are right as often as in all groups."""
 _OF_ANSWERS: Final = 4.0
-"""Weights, in items, of the priors that a system is right as often in one group as in all, and with
-one answer as with others in its group."""
+"""Weight, in items, of the prior that a system is right as often with one answer as with all
+answers in the group."""
 
 
 class Answers(NamedTuple):
-    """Counts of systems' answers: a cell for each system, pattern of items and label in use."""
+    """Counts of systems' answers by cell: a combination of system, pattern, label and group."""
 
     start: Ints  # Where the cells of each system begin (system + 1)
     pattern: Ints  # (cell)
-    label: Ints  # (cell): the number of labels for an answer that is never true
-    group: Ints  # (cell): by the share of other systems that gave this answer: `agreement_groups`
+    label: Ints  # (cell): codes from the number of labels on are answers that are never true
+    group: Ints  # (cell): share of other systems with this answer, see `agreement_groups`
     labelled: Ints  # (cell): 1 if annotators labelled the items, else 0
     n_items: Ints  # (cell)
 
 
 class Difficulty(NamedTuple):
-    """Items by the agreement of systems, for accuracies of annotators on all items."""
+    """Counts of items by how far systems agree, for accuracies of annotators on all items.
+
+    A cell is a combination of pattern and group of labelled items.
+    """
 
     start: Ints  # Where the cells of each pattern begin (pattern + 1)
     group: Ints  # (cell)
-    n_items: Ints  # (cell)
-    unlabelled: Ints  # Items without labels (group)
-    share: Floats  # Of all items (group)
+    n_items: Ints  # Number of labelled items (cell)
+    unlabelled: Ints  # Number of items without labels (group)
+    share: Floats  # Share of all items that belong to the group (group)
 
 
 class Prior(NamedTuple):
@@ -74,23 +79,24 @@ class Prior(NamedTuple):
 
     correlation: Floats  # Median of the correlation, and standard deviation of its logarithm
     weight: Floats
-    """Of w, relative to the weight w0 of a system that errs independently of annotators: the ends
-    of its uniform part, the standard deviation of its normal part, and the largest w0."""
+    """Four numbers about w: both ends of its uniform part as multiples of w0, the standard
+    deviation of its normal part, and the largest w0. w0 is the weight of a system that errs
+    independently of annotators."""
 
 
 class ChainState(NamedTuple):
     """State of the chain; each draw overwrites it."""
 
-    correlation: Floats  # Standard normal (1)
+    correlation: Floats  # Number with a standard normal prior that determines the correlation (1)
     independent: Floats  # Logit of a system's accuracy if it errs independently (system)
-    weight: Floats  # Standard normal numbers behind both parts of w (system, 2)
-    truth: Floats  # (pattern, label)
+    weight: Floats  # Numbers with standard normal priors that determine w (system, 2)
+    truth: Floats  # Probability that each label is true (pattern, label)
     elsewhere: Floats
-    """How often a system is right on items without labels: in general, and by group (system, 1 +
+    """How often a system is right: on all items, and on the items of each group (system, 1 +
     group)."""
     people: Floats
-    """How often a label, and the majority of an item's labels, is right: in general, and by group
-    of `Difficulty` (2, 1 + group)."""
+    """How often a label is right, and how often an item's majority label is: on all items, and on
+    the items of each group of `Difficulty` (2, 1 + group)."""
 
 
 def room(n_patterns: int, n_labels: int, n_systems: int) -> ChainState:
@@ -103,9 +109,10 @@ def room(n_patterns: int, n_labels: int, n_systems: int) -> ChainState:
 
 
 def answers(pattern: Ints, codes: Ints, missing: int, n_given: Floats, n_labels: int) -> Answers:
-    """Lay out systems' answers (item, system), given the number of labels (pattern).
+    """Count systems' answers ``codes`` (item, system) by cell.
 
-    ``missing`` is the code for no answer. If every item has labels, all cells are in one group.
+    ``pattern`` (item) is the pattern of each item, ``n_given`` (pattern) its number of labels, and
+    ``missing`` the code for no answer. If every item has labels, all cells are in one group.
     """
     parts, start = [np.empty((5, 0), dtype=np.int64)], [0]
     labelled = (n_given[pattern] > 0).astype(np.int64)
@@ -125,9 +132,10 @@ def answers(pattern: Ints, codes: Ints, missing: int, n_given: Floats, n_labels:
 
 
 def difficulty(pattern: Ints, codes: Ints, missing: int, n_given: Floats) -> Difficulty:
-    """Lay out items by the group of the leading answer of systems (item, system).
+    """Count items by pattern and group. Arguments are those of `answers`.
 
-    Items that fewer than two systems answered are one group. If every item has labels, all items
+    The group of an item is that of the answer that most systems gave (`agreement_groups`). Items
+    that fewer than two systems answered are a further group. If every item has labels, all items
     are in this group.
     """
     labelled, given = n_given[pattern] > 0, codes != missing
@@ -145,9 +153,10 @@ def difficulty(pattern: Ints, codes: Ints, missing: int, n_given: Floats) -> Dif
 
 
 def agreement_groups(codes: Ints, missing: int) -> Ints:
-    """Return the group (item, system) of each answer, by the share of others who gave it.
+    """Return the group (item, system) of each answer: how many other systems gave the same answer.
 
-    Groups 0 to 3: none, at most half, more than half, or all of them.
+    Groups are 0: none, 1: at most half, 2: more than half, 3: all. Missing answers, and the only
+    answer on an item, are in group 1.
 
     >>> agreement_groups(np.array([[0, 0, 1], [1, 1, 1], [0, -1, -1]]), -1).tolist()
     [[1, 1, 0], [3, 3, 3], [1, 1, 1]]
@@ -162,7 +171,7 @@ def agreement_groups(codes: Ints, missing: int) -> Ints:
 
 
 def distinct(answers: Ints) -> tuple[Ints, Ints]:
-    """Return the first system with each distinct column of answers, and each system's column.
+    """Return the first system with each distinct column, and the index of every system's column.
 
     >>> first, same = distinct(np.array([[2, 2, 0], [1, 1, 0]]))
     >>> first, same
@@ -178,7 +187,8 @@ def distinct(answers: Ints) -> tuple[Ints, Ints]:
 def _elliptical(log_likelihood: Callable[..., float]) -> Any:
     r"""Compile elliptical slice sampling of standard normal numbers (Murray et al. 2010).
 
-    For ``log_likelihood`` (x, \*args) returns a function (state, x, \*args) that writes the next x.
+    ``log_likelihood`` takes (x, \*args). The result takes (state, x, \*args), and overwrites x by
+    the next draw.
     """
 
     def draw(state: State, x: Floats, *args: Any) -> None:
@@ -202,12 +212,12 @@ def _elliptical(log_likelihood: Callable[..., float]) -> Any:
     return Inner(named_after(draw, log_likelihood), cache=False)
 
 
-# The correlation of errors, and true labels given it.
+# The correlation of errors, and probabilities of true labels given the correlation.
 
 
 @inner
 def _flatten(truth: Floats, p: int, power: float, out: Floats) -> None:
-    """Write the probabilities of an item's true label (label), raised to a power and normalised."""
+    """Write probabilities of a pattern's true label (label), raised to a power and normalised."""
     high, total = -math.inf, 0.0
     for z in range(len(out)):
         out[z] = power * math.log(max(truth[p, z], 1e-300))
@@ -223,7 +233,7 @@ def _flatten(truth: Floats, p: int, power: float, out: Floats) -> None:
 def _log_known(
     x: Floats, prior: Floats, truth: Floats, n_given: Floats, votes: Votes, row: Floats
 ) -> float:
-    """Return the log-probability of the true labels that are known."""
+    """Return the log-probability of the known true labels, given the number ``x``."""
     correlation, out = prior[0] * math.exp(prior[1] * x[0]), 0.0
     for p in range(len(votes.known)):
         if votes.known[p] >= 0 and n_given[p] > 0.0:
@@ -240,9 +250,10 @@ def draw_correlation(
     state: State, votes: Votes, truth: Floats, n_given: Floats, prior: Floats, x: Floats,
     out: Floats,
 ) -> float:  # fmt: skip
-    """Draw the correlation of errors; write the true labels' probabilities given it.
+    """Draw and return the correlation of errors; write probabilities of true labels given it.
 
-    ``truth`` (pattern, label) holds the probabilities if errors were independent.
+    ``truth`` (pattern, label) holds the probabilities under independent errors; ``out`` has the
+    same shape.
     """
     row = np.empty(out.shape[1])
     for _ in range(_SWEEPS):
@@ -260,7 +271,7 @@ def _logit(share: float) -> float:
 
 @inner
 def _share_of(logit: float) -> float:
-    """Return the share with a logit, away from 0 and 1."""
+    """Return the share that has this logit, at least `LEAST` from 0 and 1."""
     return min(max(math.exp(log_sigmoid(logit)), LEAST), 1.0 - LEAST)
 
 
@@ -269,20 +280,21 @@ def draw_right(
     state: State, votes: Votes, items: Difficulty, truth: Floats, mean: Floats,
     n_respondents: int, out: Floats,
 ) -> float:  # fmt: skip
-    """Draw the true labels, and each respondent's accuracy by its number of true labels.
+    """Draw the true labels, and write each respondent's accuracy (``out``).
 
-    Accuracies have a Beta prior around the share of all labels that are true. Returns the share of
-    items whose true label is the majority label; for items without labels, it is the label that a
-    majority would give. If there are such items, accuracies are corrected for the difference
-    between all items and the items of each respondent. The correction compares the shares of right
-    labels in groups of items (`_draw_means`, with the state ``mean``).
+    An accuracy is drawn given how many of the respondent's labels are true. Its prior is a Beta
+    distribution around the share of all labels that are true. Returns the share of items whose true
+    label is the majority label; for items without labels, this is the label that a majority would
+    give. If there are items without labels, accuracies are corrected for the difference between all
+    items and the items of each respondent. The correction compares the shares of right labels in
+    groups of items (`_draw_means`, with the state ``mean``).
     """
     n, n_groups = truth.shape[1], len(items.share)
     right, total = np.zeros((n_respondents, n_groups)), np.zeros((n_respondents, n_groups))
     drawn, weight, given = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
     hits, seen = np.zeros((2, n_groups)), np.zeros((2, n_groups))
     for p in range(len(votes.n_items)):
-        if votes.start[p] == votes.start[p + 1]:  # nobody labelled these items
+        if votes.start[p] == votes.start[p + 1]:  # the items of this pattern have no labels
             continue
         known = known_label(votes, p)
         whole, number = 0.0, 0.0
@@ -320,7 +332,7 @@ def draw_right(
     leading, whole = hits[1].sum(), seen[1].sum()
     if items.unlabelled.sum() == 0:
         return leading / whole
-    # Errors of an item's labels are correlated: all labels of an item count as one.
+    # All labels of an item count as one label, because their errors are correlated.
     hits = np.floor(hits + uniform(state))
     for k in range(2):
         for _ in range(_SWEEPS):
@@ -337,12 +349,12 @@ def draw_right(
     return leading / whole
 
 
-# Systems: their accuracy, and the information of their answers beyond the labels.
+# Systems: their accuracies, and the weights of their answers.
 
 
 @inner
 def _chance(truth: Floats, p: int, label: int) -> float:
-    """Return the probability, given the labels, that an answer is right; 0 if it never is."""
+    """Return the probability, given an item's labels, that ``label`` is true; 0 if never."""
     if label >= truth.shape[1]:
         return 0.0
     return min(max(truth[p, label], LEAST), 1.0 - LEAST)
@@ -350,7 +362,7 @@ def _chance(truth: Floats, p: int, label: int) -> float:
 
 @inner
 def _weight(x: Floats, log_odds: float, prior: Floats) -> float:
-    """Return the weight of a system's answer, from two standard normal numbers."""
+    """Return the weight w of a system's answer, given the two numbers ``x`` that determine it."""
     log_odds = min(max(log_odds, 0.0), prior[3])
     share = 0.5 * math.erfc(-x[0] / math.sqrt(2.0))
     return (prior[0] + (prior[1] - prior[0]) * share) * log_odds + prior[2] * x[1]
@@ -361,7 +373,7 @@ def _log_answers(
     x: Floats, log_odds: float, prior: Floats, votes: Votes, answers: Answers, truth: Floats,
     first: int, last: int,
 ) -> float:  # fmt: skip
-    """Return the log-probability of a system's right and wrong answers where the truth is known."""
+    """Return the log-probability of a system's right and wrong answers on items of known truth."""
     out = 0.0
     if len(votes.known) == 0:
         return out
@@ -384,9 +396,10 @@ def _log_independent(
     logit: float, votes: Votes, answers: Answers, truth: Floats, first: int, last: int,
     prior: Floats, x: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of the logit of a system's accuracy, if it errs independently.
+    """Return the log density of the logit of a system's accuracy, if the system errs independently.
 
-    The prior of the accuracy is uniform. Known labels are also evidence about the weight w.
+    The prior of the accuracy is uniform. Known true labels are also evidence about the weight w,
+    whose prior depends on the accuracy.
     """
     yes, no = log_sigmoid(logit), log_sigmoid(-logit)
     others = math.log(max(truth.shape[1] - 1.0, 1.0))
@@ -410,7 +423,7 @@ _slice_independent = slicer(_log_independent)
 
 @inner
 def _draw_hits(state: State, votes: Votes, answers: Answers, c: int, share: float) -> int:
-    """Draw the number of items of a cell on which a system is right."""
+    """Draw on how many items of a cell the system is right."""
     known = known_label(votes, answers.pattern[c])
     if known >= 0:
         return answers.n_items[c] if known == answers.label[c] else 0
@@ -419,9 +432,10 @@ def _draw_hits(state: State, votes: Votes, answers: Answers, c: int, share: floa
 
 @inner
 def _draw_means(state: State, yes: Floats, no: Floats, mean: Floats) -> None:
-    """Draw the shares of groups, given numbers of right and wrong answers, and their mean.
+    """Draw the share of right answers in each group, and the mean of the shares' prior.
 
-    Given numbers of `tables`, both have Beta posteriors (Teh et al. 2006, section 5.3).
+    ``yes`` and ``no`` (group) are the numbers of right and wrong answers. The shares have Beta
+    posteriors; given numbers of `tables`, so has the mean (Teh et al. 2006, section 5.3).
     """
     top, all_yes, all_no = mean[0], 1.0, 1.0
     for g in range(len(yes)):
@@ -437,9 +451,10 @@ def _draw_elsewhere(
 ) -> None:
     """Draw how often a system is right (group, answer) on items that annotators did not label.
 
-    ``right`` and ``total`` (group, answer) count the other items. The share of a group and answer
-    has a Beta prior around the group's share. This has a Beta prior around the share of all items,
-    whose prior is uniform. ``mean`` (all items, then each group) is the state of the chain.
+    ``right`` and ``total`` (group, answer) count right answers, and all answers, on the other
+    items. The share of right answers of a group and answer has a Beta prior around the group's
+    share. The group's share has a Beta prior around the share of all items, whose prior is uniform.
+    ``mean`` (all items, then groups) is the chain's state.
     """
     n_answers = right.shape[1]
     yes, no = np.empty(GROUPS), np.empty(GROUPS)
@@ -465,10 +480,10 @@ def judge(
     independent: Floats, x: Floats, mean: Floats, accuracy: Floats, correct: Floats,
     weight: Floats, variance: Floats,
 ) -> None:  # fmt: skip
-    """Draw the accuracies of systems, on these items and on similar items, and their weights.
+    """Write draws of each system's accuracy on new items, and of its weight.
 
-    ``variance`` is the mean over items of p (1 - p), where p is the probability that the system's
-    answer is right.
+    ``correct`` is the share of these items on which the system is right. ``variance`` is the mean
+    over items of p (1 - p), where p is the probability that the system's answer is right.
     """
     n_labels = truth.shape[1]
     shape = (GROUPS, n_labels)
@@ -515,6 +530,6 @@ def judge(
 
 @inner
 def _draw_share(state: State, a: float, b: float) -> float:
-    """Draw from Beta(a, b), away from 0 and 1."""
+    """Draw from Beta(a, b); the result is at least `LEAST` from 0 and 1."""
     odds = log_gamma_variate(state, max(a, LEAST)) - log_gamma_variate(state, max(b, LEAST))
     return _share_of(odds)

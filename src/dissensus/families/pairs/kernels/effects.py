@@ -45,8 +45,8 @@ from dissensus.kernels.types import Floats, Ints
 from dissensus.kernels.variates import normal
 from dissensus.kernels.vectors import exp
 
-# Effects of systems on one prompt, or for one voter. With ties, the last number of a prompt is its
-# tendency to ties.
+# The numbers of one prompt, or of one voter, are effects of systems. With ties, the last number of
+# a prompt is its tendency to ties.
 
 
 @inner
@@ -67,10 +67,10 @@ def _slopes_of_item(
     x: Floats, n: int, matrix: Floats, slope: Floats, left: Ints, right: Ints, winner: Floats,
     weight: Floats, table: Floats, rows: Floats, first_cell: int, precision: float, of_tie: float,
 ) -> None:  # fmt: skip
-    """Write the curvature and the slope of the log density of one prompt's numbers.
+    """Write the curvature and the slope of the log density of one prompt's, or voter's, numbers.
 
-    Arrays hold the prompt's votes. ``winner`` (1 left, 0 tie, -1 right) and ``weight`` continue
-    with later votes. ``of_tie`` is the precision of the tendency to ties, or 0 without ties.
+    Arrays hold this prompt's votes; ``winner`` (1 left, 0 tie, -1 right) and ``weight`` hold later
+    prompts' votes too. ``of_tie`` is the precision of the tendency to ties, or 0 without ties.
     """
     for j in range(n):
         for k in range(j):
@@ -117,7 +117,7 @@ _move_item = mover(_slopes_of_item, _log_density_of_item)
 
 @inner
 def _cells_of(of: int, votes: Votes, par: Parameters) -> tuple[Cells, Floats]:
-    """Return the cells of voters or prompts that have a spread, and their numbers."""
+    """Return the cells whose numbers have the spread ``of``, and these numbers."""
     return (votes.voters, par.taste) if of == TASTE else (votes.prompts, par.cell)
 
 
@@ -128,7 +128,7 @@ def draw_cells(
 ) -> None:  # fmt: skip
     """Draw the numbers of every prompt's cells (``of`` is `CELL`), or of every voter's (`TASTE`).
 
-    ``ordered`` (row, vote) is scratch.
+    ``ordered`` (row, vote) is work space.
     """
     fill_table(votes, form, par, table)
     cells, x = _cells_of(of, votes, par)
@@ -153,7 +153,7 @@ def draw_cells(
         )  # fmt: skip
 
 
-# The three numbers of an annotator. Numbers that a model lacks are drawn from their prior.
+# The three numbers of an annotator; a number that the model lacks is drawn from its prior.
 
 
 @inner
@@ -176,7 +176,7 @@ def _slopes_of_annotator(
 ) -> None:  # fmt: skip
     """Write the curvature and the slope of the log density of one annotator's numbers.
 
-    Arrays hold the annotator's votes; ``winner`` and ``weight`` continue with later votes.
+    Arrays hold this annotator's votes; ``winner`` and ``weight`` hold later annotators' votes too.
     ``ahead`` is eta without the side's advantage at sharpness 1, and ``tendency`` the tendency to
     ties without the annotator's part.
     """
@@ -240,7 +240,7 @@ def draw_annotators(
     state: State, votes: Votes, form: Form, par: Parameters, reference: Floats, how: int,
     table: Floats, work: Room, rows: Floats, ordered: Floats,
 ) -> None:  # fmt: skip
-    """Draw the three numbers of every annotator; ``ordered`` (row, vote) is scratch."""
+    """Draw the three numbers of every annotator; ``ordered`` (row, vote) is work space."""
     fill_table(votes, form, par, table)
     precision = np.empty(3)
     for k in range(3):
@@ -272,14 +272,16 @@ def draw_annotators(
         )  # fmt: skip
 
 
-# Spreads are drawn given the numbers that have them, and multiplied together with these numbers.
+# A spread is the standard deviation of some numbers. It is drawn given these numbers, and it is
+# multiplied together with them.
 
 
 @inner
 def _log_spread(x: float, n: float, square: float, scale: float) -> float:
     """Return the log density of a log standard deviation of n numbers, with a half-normal prior.
 
-    The Rayleigh prior of strengths' spread has a further factor sd: n is then one less.
+    ``square`` is the sum of their squares. For the spread of strengths, ``n`` is one less, because
+    its Rayleigh prior has one more factor sd.
     """
     sd = math.exp(x)
     return x - n * x - 0.5 * square / (sd * sd) - 0.5 * (sd / scale) ** 2
@@ -293,10 +295,10 @@ def _log_stretched(
     x: float, winner: Floats, weight: Floats, table: Floats, own: Floats, rows: Floats, of: int,
     sd: float, scale: float,
 ) -> float:  # fmt: skip
-    """Return the log density of multiplying a spread, and all numbers that have it, by exp(x).
+    """Return the log density if a spread, and all numbers that have it, are multiplied by exp(x).
 
-    ``own`` (vote) is what these numbers add to eta, to the log sharpness or to the tendency to
-    ties.
+    ``own`` (vote) is the part of eta, of the log sharpness or of the tendency to ties that these
+    numbers contribute.
     """
     more = math.exp(x) - 1.0
     total = (2.0 if of == STRENGTH else 1.0) * x - 0.5 * ((1.0 + more) * sd / scale) ** 2
@@ -339,7 +341,7 @@ def _has(form: Form, of: int) -> bool:
 
 @inner
 def _is_of(of: int, system: int, n_systems: int) -> bool:
-    """Return whether a cell has this spread: `ITEM_TIE` only for the last cell of a prompt."""
+    """Return whether a cell has the spread ``of``: a prompt's last cell has `ITEM_TIE` only."""
     return (of == ITEM_TIE) == (system == n_systems)
 
 
@@ -411,9 +413,11 @@ def stretch(
 def _log_scale(
     x: float, n: float, total: float, square: float, own: float, n_others: float, others: float,
 ) -> float:  # fmt: skip
-    """Return the log density of the factor exp(x) of `_draw_unit`.
+    """Return the log density of x in `_draw_unit`.
 
-    ``others`` is the sum of squares of spreads and coefficients, in units of their priors' scales.
+    ``n``, ``total`` and ``square`` are the number, the sum and the sum of squares of log
+    sharpnesses. ``others`` is the sum of squares of spreads and coefficients, each divided by the
+    scale of its prior.
     """
     moved = square + 2.0 * x * total + n * x * x
     factor = math.exp(-x)
@@ -423,14 +427,14 @@ def _log_scale(
 _draw_scale = slicer(_log_scale)
 
 
-# Means given the sums of mean and deviation: the likelihood depends only on these sums.
+# Means are drawn given the sums of mean and deviation: the likelihood depends only on these sums.
 
 
 @kernel
 def draw_means(
     state: State, votes: Votes, form: Form, par: Parameters, prior: Floats, scale: Floats
 ) -> None:
-    """Draw strengths, ties and side given their sums with prompts' and annotators' numbers."""
+    """Draw strengths, tie tendency and side, given their sums with prompts' and voters' numbers."""
     for of in (CELL, TASTE):  # strengths given their sums with cells, then with tastes
         if _has(form, of):
             _draw_means_of_cells(state, votes, form, par, prior, of)
@@ -487,7 +491,7 @@ def _draw_means_of_cells(
 def _draw_unit(
     state: State, votes: Votes, par: Parameters, form: Form, prior: Floats, scale: Floats
 ) -> None:
-    """Multiply all sharpnesses by exp(x), and divide strengths and coefficients by it."""
+    """Multiply sharpnesses by a random exp(x), and divide strengths and coefficients by it."""
     # x is added to all log sharpnesses; strengths, coefficients, cells and their spreads are
     # multiplied by exp(-x). The likelihood does not change.
     n, total, square = len(par.own), 0.0, 0.0

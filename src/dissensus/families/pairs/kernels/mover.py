@@ -2,10 +2,10 @@
 
 A block is all strengths with the tendency to ties, the side's advantage and the coefficients; or
 the numbers of one prompt; or the tastes of one voter; or the three numbers of one annotator.
-Newton's method finds the mode m and the curvature of each block given the others, from a fixed
-starting value. The block then moves by
-elliptical slice sampling about m (Murray, Adams & MacKay 2010); the ratio of its density to that of
-the normal approximation defines the slice. Draws are exact even if the approximation is poor.
+Newton's method finds the mode m and the curvature of a block given all other blocks, from a fixed
+starting value. The block then moves by elliptical slice sampling about m (Murray, Adams & MacKay
+2010): the ratio of its density to that of the normal approximation defines the slice. Draws are
+exact even if the approximation is poor.
 """
 
 from __future__ import annotations
@@ -42,30 +42,30 @@ def room(n: int) -> Room:
 _STEPS = 6
 """Maximum number of Newton's steps."""
 _NEAR = 0.05, 0.3
-"""The mode is near enough if a step is expected to add no more than half of this, for each number,
-to the log density. The first holds for up to `_SMALL` numbers, such as a voter's: their density may
-be skew, and they stay in place for long if the mode is not exact. For larger blocks, one more step
-costs more time than it saves."""
+"""Newton's method stops if a step is expected to add at most half of this, for each number, to the
+log density. The first value is for up to `_SMALL` numbers, such as a voter's: their density may be
+skew, and they stay in place for long if the mode is not exact. The second is for larger blocks,
+where one more step costs more time than it saves."""
 _SMALL = 3
 _WIDER = 1.05
-"""The standard deviations of the normal approximation are this many times those at the mode. Where
-the density has heavier tails than the approximation, moves end there rarely and leave rarely."""
+"""The standard deviations of the normal approximation are this many times those at the mode. In
+tails that are heavier than the approximation's, a chain arrives rarely and stays for long."""
 _FAR = 3.0
 """Maximum change of a number in one step of Newton's method."""
 
 
 KEEP, LEARN, JUMP = range(3)
-"""How a block is moved: with a fixed reference; in the warm-up, with a reference that follows the
-mode; and in the first sweeps, by draws from the normal approximation. Far from the mode, where the
-density has heavier tails, exact moves would hardly leave the starting values."""
+"""How a block is moved. `KEEP` has a fixed reference. `LEARN`, in the warm-up, makes each mode that
+is found the next reference. `JUMP`, in the first sweeps, does so too and draws from the normal
+approximation: exact moves would hardly leave starting values that are far from the mode."""
 
 
 def mover(slopes: Callable[..., None], log_density: Callable[..., float]) -> Any:
     r"""Compile a move of the leading n numbers of ``at``.
 
     ``slopes`` (x, n, matrix, slope, \*args) writes the curvature and the slope of the log density,
-    ``log_density`` (x, n, \*args) returns it. ``reference`` is where Newton's method begins; in the
-    warm-up (``how``) it becomes the mode that was found.
+    ``log_density`` (x, n, \*args) returns it. Newton's method begins at ``reference``; unless
+    ``how`` is `KEEP`, the mode that it finds is the next reference.
     """
 
     def move(

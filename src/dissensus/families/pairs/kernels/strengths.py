@@ -38,7 +38,7 @@ from dissensus.kernels.random import State
 from dissensus.kernels.types import Floats
 
 REST_ETA, REST_TIED = 1, 2
-"""Rows of the rest, after `G`: eta and the tendency to ties without this block."""
+"""Rows of ``rest``, after `G`: eta and the tendency to ties, without the parts of this block."""
 
 
 @inner
@@ -65,7 +65,7 @@ def slopes_of_all(
     x: Floats, n: int, matrix: Floats, slope: Floats, votes: Votes, form: Form, n_systems: int,
     rest: Floats, rows: Floats, precision: Floats,
 ) -> None:  # fmt: skip
-    """Write the curvature and the slope; ``rest`` (row, vote) has the rest of the model."""
+    """Write the curvature and the slope of the log density, given ``rest`` (row, vote)."""
     left, right = votes.left, votes.right
     tie = n_systems
     side = n_systems + form.ties
@@ -146,13 +146,13 @@ def draw_strengths(
 ) -> None:  # fmt: skip
     """Draw strengths, tendency to ties, advantage of the left side, and coefficients.
 
-    ``prior`` has the precisions of all but strengths.
+    ``prior`` has the precisions of all these numbers except the strengths.
     """
     n_systems, n_coefficients = len(par.strength), len(par.coefficient)
     n_along, n_tied = votes.along.shape[1], votes.tied.shape[1]
     fill_table(votes, form, par, table)
     rest = table[:3]
-    for t in range(len(votes.left)):  # without this block
+    for t in range(len(votes.left)):  # the parts that are not in this block
         eta = table[G, t] * (table[CELLS, t] + table[TASTES, t]) + table[ADVANTAGE, t]
         tie = 0.0
         if form.side:

@@ -28,23 +28,23 @@ from dissensus.kernels.vectors import exp, log, unchecked
 class Cells(NamedTuple):
     """Votes sorted by prompt, or by voter, and cells: pairs of a prompt (voter) and a system.
 
-    With ties, a prompt has one more cell, its last, for its tendency to ties. Places among cells
-    are empty if the model has no cells; ``tie`` is also empty without ties, and for voters.
+    With ties, a prompt has one more cell, its last, for its tendency to ties. ``left`` and
+    ``right`` are empty if the model has no cells, ``tie`` also for voters and without ties.
     """
 
-    order: Ints  # Votes; the following arrays by vote are in this order
-    start: Ints  # (prompt + 1): its votes
+    order: Ints  # Indices of votes; the following arrays by vote are in this order
+    start: Ints  # (prompt + 1): where its votes start
     side: Floats  # 1 left, 0 tie, -1 right
     weight: Floats  # Number of equal votes
     left: Ints  # Places among cells
     right: Ints
     tie: Ints
-    cell_start: Ints  # (prompt + 1): its cells
-    system: Ints  # (cell); the number of systems for a tendency to ties
+    cell_start: Ints  # (prompt + 1): where its cells start
+    system: Ints  # (cell): code of its system; the number of systems for a tendency to ties
 
 
 class Votes(NamedTuple):
-    """Votes sorted by prompt; a model that ignores prompts (voters) has one, without cells."""
+    """Votes sorted by prompt. A model without prompts (voters) has one of them, without cells."""
 
     left: Ints
     right: Ints
@@ -91,12 +91,12 @@ NEVER = -np.inf
 
 G, GAP, CELLS, ADVANTAGE, TENDENCY, TASTES = range(6)
 """The rows of a table of votes: sharpness, the difference in strengths and covariates, the
-difference between the answers to this prompt, the advantage of the left side, the tendency to
-ties, and the difference in the voter's tastes."""
+difference in the prompt's effects on the two systems, the advantage of the left side, the tendency
+to ties, and the difference in the voter's tastes."""
 
 ETA, TIED, OUT, FIRST, FIRST_TIED, SECOND, SECOND_TIED, CROSS = range(8)
 """The rows of an array that blocks write for their votes: eta and the tendency to ties; the log
-probability; its slopes by the first two; minus its second derivatives."""
+probability; its derivatives by eta and by this tendency; minus its second derivatives."""
 
 _FEW = 8
 """With fewer votes, exponentials are computed one by one: several at once would take longer."""
@@ -117,7 +117,7 @@ def empty_rows(n: int) -> Floats:
 
 @inner
 def _filled(n: int, longest: int) -> int:
-    """Return n, rounded up to a multiple of eight if possible: loops take eight votes at once."""
+    """Return n rounded up to a multiple of 8, at most ``longest``: loops take 8 votes at once."""
     return min(n + 7 & ~7, longest)
 
 
@@ -196,8 +196,8 @@ def _write_slopes(
 def fill_table(votes: Votes, form: Form, par: Parameters, table: Floats) -> None:
     """Write the table (row, vote).
 
-    Blocks read rows of it: functions that are called for each vote with all of a model's arrays
-    would take ten times as long.
+    Blocks read the rows of this table. Functions that are called for each vote with all arrays of a
+    model would take ten times as long.
     """
     left, right, annotator, n = votes.left, votes.right, votes.annotator, len(votes.left)
     n_along, n_tied = votes.along.shape[1], votes.tied.shape[1]

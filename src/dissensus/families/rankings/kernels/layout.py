@@ -1,11 +1,11 @@
 """The rankings of items, in the form that the Gibbs sampler needs.
 
-The sampler's *units* are the item's cells. The last cells are one unit, the *tail*, if they are
-unlisted and have the same shape.
+The sampler's *units* are the item's cells. The last cells are one unit, the *tail*, if no ranking
+lists them and their prior shapes are equal.
 
-Unlisted labels are one cell while an item is sampled, and get their parts of its mass later. The
-rankings do not distinguish them. Given their total mass, their parts therefore have a Dirichlet
-distribution with the shapes of the prior.
+Under a learned prior, `together` merges unlisted cells into one while an item is sampled, and
+`share_out` then splits its mass. Rankings do not distinguish unlisted cells, so that given their
+total mass, their parts have a Dirichlet distribution with the shapes of the prior.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ COMMON, TOTAL_SHAPE, N_TAIL, SHARED, POWER, EXACT, N_PLACES = range(7)
 
 
 class ItemNumbers(NamedTuple):
-    """Scalars that are constant in a chain."""
+    """Numbers of an item, constant in a chain: only a learned prior changes ``total_shape``."""
 
     common: float
     """The sharpness of all rankings, 0 if they differ."""
     total_shape: float
     """Sum of the prior shapes of all strengths."""
     n_tail: int
-    """Number of cells of the last unit, each with the unit's shape. It is 1 if cells are lumped,
-    with the sum of their shapes, and 0 if there is no tail."""
+    """Number of cells of the tail, each with the unit's shape; 0 without a tail. If the cells are
+    lumped, it is 1, and the unit's shape is the sum of their shapes."""
     shared: float
-    """Power x the number of open rankings that start with a single label. These first choices
-    are all from the set of all cells, which is evaluated once for all of them."""
+    """Power x the number of open rankings that start with a single label. All these first choices
+    are from the set of all cells, which is evaluated once for all of them."""
     power: float
     exact: bool
     """Whether there are ties and the power is not a whole number, so that times cannot be drawn."""
@@ -55,7 +55,7 @@ class ItemNumbers(NamedTuple):
 
 
 class RankedItem(NamedTuple):
-    """Data that are constant in a chain.
+    """Data of an item, constant in a chain: only a learned prior changes the shapes.
 
     Rankings without information are left out, and so are the first choices that
     `ItemNumbers.shared` counts.
@@ -63,9 +63,9 @@ class RankedItem(NamedTuple):
 
     numbers: ItemNumbers
     listed: Codes
-    """(`UNIT` ..., place): one array for all items. Each ranking has its listed units in order and
-    then, if it is open, its unlisted units. The other row has the number of each unit's block, 0 if
-    it is not listed."""
+    """(`UNIT` ..., place): one array for all items. The row `UNIT` has the listed units of each
+    ranking in order and then, if the ranking is open, its unlisted units. The row `RANK` has the
+    number of each unit's block, 0 if the unit is not listed."""
     spans: Codes
     """(ranking, `BEGIN` ...): the first informative place; the first place of a last block with
     nothing after it, or of the unlisted units; the end."""
@@ -73,7 +73,7 @@ class RankedItem(NamedTuple):
     """(ranking)"""
     shapes: Floats
     """(unit, `PRIOR` ...): the prior shape; the prior shape plus power x sharpness for each ranking
-    that lists the unit; the same sum over rankings that list it in a block of one only; and power x
+    that lists the unit; this sum over only those rankings that list it without ties; and power x
     sharpness for each shared first choice of the unit."""
 
 
@@ -127,7 +127,7 @@ def ranked_items(
 
 @inner
 def ranked_item(items: RankedItems, item: int) -> RankedItem:
-    """Return one item."""
+    """Return the data of one item."""
     low, high = items.span_start[item], items.span_start[item + 1]
     shapes = items.shapes[items.unit_start[item] : items.unit_start[item + 1]]
     n = items.numbers
@@ -208,7 +208,7 @@ def _write_numbers(
     if n_tail > 1 and common == 1.0:
         n_tail = 1
     exact = power != math.floor(power) and _any_tied(rankings, low, high, len(shape))
-    if n_tail > 1 and exact:  # ties are then evaluated cell by cell
+    if n_tail > 1 and exact:  # times are not drawn, and each cell of the tail moves alone
         n_units, n_tail = len(shape), 1
     for cell in range(len(shape)):
         numbers[TOTAL_SHAPE] += shape[cell]
@@ -219,9 +219,9 @@ def _write_numbers(
 
 @inner
 def _tail_start(rankings: Rankings, low: int, high: int, shape: Floats, named: int) -> int:
-    """Return the first of the last cells that are unlisted and have the same shape.
+    """Return the first cell of the tail: the last cells, if unlisted and of the same shape.
 
-    It is the number of cells if there are none.
+    It is the number of cells if there is no tail.
     """
     first = named
     for row in range(rankings.ranking_start[low], rankings.ranking_start[high]):
@@ -248,7 +248,7 @@ def _stop(rankings: Rankings, ranking: int, n_cells: int) -> int:
 
 @inner
 def _tied(rankings: Rankings, ranking: int, row: int) -> bool:
-    """Return whether a row shares its block with another."""
+    """Return whether a row shares its block with another row."""
     rank, low = rankings.rank, rankings.ranking_start[ranking]
     before = row > low and rank[row - 1] == rank[row]
     after = row + 1 < rankings.ranking_start[ranking + 1] and rank[row + 1] == rank[row]
@@ -296,7 +296,7 @@ def _spread(
     rankings: Rankings, ranking: int, begin: int, n_units: int, unlisted: Flags, place: int,
     listed: Codes,
 ) -> int:  # fmt: skip
-    """Write the units of a ranking from a row on, and return the place after them."""
+    """Write the units of a ranking from row `begin` on, and return the place after them."""
     end = rankings.ranking_start[ranking + 1]
     for unit in range(n_units):
         unlisted[unit] = not rankings.closed[ranking]
@@ -352,10 +352,10 @@ def share_out(
     keys: Keys, theta: Floats, shape: Floats, cell_start: Ints, listed: Flags, column: Ints,
     out: Floats,
 ) -> None:  # fmt: skip
-    """Write the masses of all cells into `out` (draw, item, column), which must be 0.
+    """Add the masses of all cells to `out` (draw, item, column), which must be 0 at first.
 
     `theta` (draw, item, column) has the masses of listed cells and, last, the mass of all others;
-    `shape` (draw, cell) is the prior's, and `column` (cell) is the column of a cell's mass. Each
+    `shape` (draw, cell) has prior shapes, and `column` (cell) is the column of a cell's mass. Each
     item's stream in `keys` is advanced.
     """
     parts = np.empty(shape.shape[1])

@@ -9,19 +9,19 @@ An item's prior favours its predicted labels, as in `dissensus.kernels.learned_p
 
 Strengths can be summed out of the likelihood of choices from nested sets
 :math:`C_0 \supset C_1 \supset \dots`, where :math:`C_0` has all labels. Let :math:`n_{k}` be the
-number of choices of label k, :math:`g_j` of choices from :math:`C_j`, :math:`f_j` of choices of its
-labels from larger sets, and :math:`A_j` the sum of :math:`\kappa m_k` over :math:`C_j`. The
-likelihood of each item is then
+number of choices of label k, :math:`g_j` the number of choices from :math:`C_j`, :math:`f_j` the
+number of choices of labels in :math:`C_j` from larger sets, and :math:`A_j` the sum of
+:math:`\kappa m_k` over :math:`C_j`. The likelihood of each item is then
 
 .. math::
 
     \prod_k \frac{\Gamma(\kappa m_k + n_k)}{\Gamma(\kappa m_k)}
         \prod_j \frac{\Gamma(A_j + f_j)}{\Gamma(A_j + f_j + g_j)}
 
-The sets from which an item's annotators choose are nested where the annotators agree on their
-earlier choices. A choice from another set B is completed by the labels that it passed over: draws
-from the smallest :math:`C_j` that contains B, until one is in B. These draws count as choices from
-:math:`C_j`.
+The sets from which an item's annotators choose are nested if the annotators agree on their earlier
+choices. For a choice from another set B, labels are drawn from the smallest :math:`C_j` that
+contains B, until one is in B. The labels before it are *passed over*. All these draws count as
+choices from :math:`C_j`.
 
 A sweep draws the passed-over labels given strengths, hyperparameters given the counts (elliptical
 slices), and strengths given both. The chain's state includes an order of tied labels, in which
@@ -59,23 +59,23 @@ _WIDER: Final = 1.3
 """Ratio of the standard deviations of the normal distribution that defines the ellipses to those
 given counts."""
 _LARGE: Final = 1e8
-"""For larger counts, log gamma is expanded: its differences would have few correct digits."""
+"""Larger counts use an expansion of log gamma, whose differences would have few correct digits."""
 _LEAST_SWEEPS, _MOST_SWEEPS, _CELLS = 1, 4, 2000
-"""Minimum and maximum number of sweeps for each draw; in between, the sweeps of a draw visit
-`_CELLS` cells. With few items, sweeps are cheap, but successive sweeps are more similar."""
+"""Minimum and maximum number of sweeps for each draw. Between these limits, the sweeps of a draw
+visit `_CELLS` cells. With few items, sweeps are cheap, but successive sweeps are more similar."""
 
 
 class Leaning(NamedTuple):
     """Features that determine the prior of each cell's strength."""
 
     start: Ints
-    """(item + 1): its first cell."""
+    """(item + 1): where each item's cells start."""
     size: Floats
     """(cell): number of its labels."""
     label: Ints
-    """(cell): the label whose weight it has, -1 for none."""
+    """(cell): the label whose weight its prior has; -1 if there is none."""
     entry_start: Ints
-    """(cell + 1): its first entry; entries are the features that are not 0."""
+    """(cell + 1): where each cell's entries start; entries are the features that are not 0."""
     feature: Ints
     """(entry)"""
     value: Floats
@@ -86,7 +86,7 @@ class Leaning(NamedTuple):
 
     @property
     def n_hyper(self) -> int:
-        """Hyperparameters: the log concentration, labels' weights, features' weights."""
+        """Number of hyperparameters: log concentration, labels' weights, features' weights."""
         return 1 + self.n_free + self.n_features
 
     def part(self, low: int, high: int) -> Leaning:
@@ -254,7 +254,7 @@ def log_density(
 def _log_rising(shape: float, low: float, more: float) -> float:
     """Return log gamma(shape + low + more) / gamma(shape + low), up to a term without the shape.
 
-    If counts are large, this term is left out: its rounding error could exceed the other terms.
+    This term is left out if counts are large: its rounding error could exceed the other terms.
     """
     if low + more < _LARGE:
         return log_rising_of(shape + low, more)

@@ -1,11 +1,11 @@
-r"""Observed and expected numbers of rankings of each label, and the memory of a sweep.
+r"""Observed and expected counts of the rankings that list a label, and the memory of a sweep.
 
-Labels arrive at times :math:`t_{rk} \sim \mathrm{Exp}(\lambda_k)`, new in each ranking r. A label
+In each ranking r, labels arrive at times :math:`t_{rk} \sim \mathrm{Exp}(\lambda_k)`. A label
 was *seen to arrive* if it is listed in a block with something after it; :math:`n_k` counts these
 rankings. It was *at risk* until it was seen to arrive. A label that was not seen to arrive was at
 risk until the last arrival that was seen. The derivative of the exact log-likelihood by
 :math:`\log \lambda_k` is :math:`n_k` minus :math:`\lambda_k` times the expected time at risk.
-`docs/derivations/maximum-likelihood.md` derives them.
+`docs/derivations/maximum-likelihood.md` derives it.
 
 The EM algorithm has the same two steps as a sweep, times given strengths and strengths given times,
 with means in place of draws:
@@ -14,10 +14,10 @@ with means in place of draws:
     u_k \gets u_k + \log \frac{a_k + \mathrm{power}\, n_k}
     {\lambda_k \sum_j a_j / \sum_j \lambda_j + \mathrm{power}\, e_k(u)},
 
-where :math:`e_k` is :math:`\lambda_k` times the expected time at risk. Near the mode, each step
-multiplies the remaining error by the share of information that the times have and the rankings do
-not have. In draws, this share is the correlation of one sweep with the next (Liu 1994, Dempster,
-Laird & Rubin 1977). It is therefore known before sampling.
+where :math:`a_k` is the prior shape, and :math:`e_k` is :math:`\lambda_k` times the expected time
+at risk. Near the mode, each step multiplies the remaining error by the share of the information in
+the times that the rankings do not have. In draws, this share is the correlation of one sweep with
+the next (Liu 1994, Dempster, Laird & Rubin 1977). It is therefore known before sampling.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def times_expected(rankings: Rankings, item: int, log_strength: Floats, expected
     r"""Return the log-likelihood of one item's rankings, and write the expected count of each cell.
 
     `log_strength` is finite, of any scale; `expected` becomes :math:`\lambda_k` times the expected
-    time at risk. `times_ranked` less this is the gradient.
+    time at risk. The gradient is `times_ranked` minus `expected`.
     """
     top, bottom, n_cells = -np.inf, np.inf, len(log_strength)
     for cell in range(n_cells):
@@ -103,7 +103,7 @@ def in_plain_numbers(
 
 @inner
 def _rest_after(strength: Floats, place: Ints, rank: Ints, rest: float, later: Floats) -> None:
-    """Write the sum of strengths after each row's block, from the end: no differences are taken."""
+    """Write the sum of strengths after each row's block; adding from the end avoids differences."""
     total = rest
     for row in range(len(place) - 1, -1, -1):
         if row == len(place) - 1 or rank[row] != rank[row + 1]:
@@ -117,7 +117,7 @@ def _expect_listed(
     strength: Floats, place: Ints, rank: Ints, later: Floats, ratio: Floats, share: Floats,
     expected: Floats,
 ) -> tuple[float, float]:  # fmt: skip
-    """Add the expected counts of cells in a ranking; return its log-likelihood, and the time."""
+    """Add the expected counts of listed cells; return the log-likelihood and the expected time."""
     summed, time, row = 0.0, 0.0, 0
     while row < len(place):
         stop = row + 1
@@ -167,19 +167,19 @@ def in_logs(rankings: Rankings, item: int, log_strength: Floats, expected: Float
 
 
 _ROUNDS = 12
-"""Number of steps towards the mode, and then towards the slowest direction. The result is never
-above the true memory, and in 720 random cases was below it by at most a tenth."""
+"""Number of EM steps towards the mode, and of further steps towards the slowest direction. The
+result is never above the true memory, and in 720 random cases was below it by at most a tenth."""
 
 _STEP = 1e-4
 """Distance from the mode at which a step of the EM algorithm is evaluated."""
 
 _GOLDEN = 0.6180339887498949
-"""Multiples of it are spread evenly in (0, 1): a start that favours no direction."""
+"""The fractional parts of its multiples are spread evenly: a start that favours no direction."""
 
 
 @kernel
 def memories(rankings: Rankings, items: Codes, shape: Floats, power: float, out: Floats) -> None:
-    """Write the `memory` of each of some items, given the shapes of all items' cells."""
+    """Write the `memory` of each item in `items`, given the prior shapes of all items' cells."""
     for k in range(len(items)):
         mine = shape[rankings.cell_start[items[k]] : rankings.cell_start[items[k] + 1]]
         out[k] = memory(rankings, items[k], mine, power)
@@ -187,7 +187,7 @@ def memories(rankings: Rankings, items: Codes, shape: Floats, power: float, out:
 
 @part
 def memory(rankings: Rankings, item: int, shape: Floats, power: float) -> float:
-    """Return the autocorrelation of the slowest direction from sweep to sweep, 0 to 1.
+    """Return the correlation of successive sweeps in the slowest direction, from 0 to 1.
 
     1,000 draws have an effective sample size of about 1,000 (1 - memory) / (1 + memory). `shape`
     (cell) are this item's prior shapes; all annotators have sharpness 1.
@@ -202,7 +202,7 @@ def memory(rankings: Rankings, item: int, shape: Floats, power: float) -> float:
     for turn in range(2 * _ROUNDS + 1):
         if turn > _ROUNDS:
             length = _length(got, away)
-            if length < _STEP:  # no memory
+            if length < _STEP:  # the item has no memory
                 return 0.0
             for k in range(n):
                 away[k] *= _STEP / length

@@ -2,8 +2,8 @@
 
 A chain of rankings leads from x to y if a ranking puts x above a second label, a ranking puts the
 second above a third, and so on to y. Two labels with chains in both directions belong to the same
-*group*: groups are the strongly connected components of the graph "ranked above". A *top* group
-has no edge from outside: no annotator ranks another label above it.
+*group*: groups are the strongly connected components of the graph "ranked above". In a *top* group,
+no label is ranked below a label outside the group.
 
 At the maximum, each label is ranked as often as expected (see `memory`). The EM algorithm
 multiplies each strength by the observed number of rankings over the expected number. It never
@@ -34,7 +34,7 @@ class Groups(NamedTuple):
     of_cell: Codes
     """(cell): the group of each cell; groups are numbered item after item."""
     top: npt.NDArray[np.bool_]
-    """(group): whether no label outside is ranked above it."""
+    """(group): whether no label outside is ranked above a label of the group."""
 
 
 def groups(rankings: Rankings) -> Groups:
@@ -44,7 +44,7 @@ def groups(rankings: Rankings) -> Groups:
     _, component = connected_components(graph, directed=True, connection="strong")
     reached = component[below[component[above] != component[below]]]
     n_cells = int(rankings.cell_start[-1])
-    # Renumbered in the order of cells: the search numbers them arbitrarily.
+    # The search numbers groups arbitrarily: renumber them in the order of cells.
     _, first, group = np.unique(component[:n_cells], return_index=True, return_inverse=True)
     rank_of = np.empty(len(first), dtype=np.int64)
     rank_of[np.argsort(first)] = np.arange(len(first))
@@ -58,7 +58,8 @@ def _edges(rankings: Rankings) -> tuple[Codes, Codes, int]:
     """Return the edges of a graph with the same paths between cells as "ranked above".
 
     Each block gets a node, with edges from its members and from the node of the block before, and
-    to the members of the block after. The edges then grow with the rows, not with pairs of rows.
+    to the members of the block after. The number of edges then grows with that of rows, not with
+    that of pairs of rows.
     """
     ranking, item, cell = _indices(rankings)
     n_cells = int(rankings.cell_start[-1])
@@ -80,14 +81,14 @@ def _indices(rankings: Rankings) -> tuple[Codes, Codes, Codes]:
 
 
 def _changes(values: Codes) -> npt.NDArray[np.bool_]:
-    """Mark the values that differ from the one before, and the first."""
+    """Mark the first value, and each value that differs from the one before it."""
     new = np.ones(len(values), dtype=bool)
     new[1:] = np.diff(values) != 0
     return new
 
 
 def _unlisted(rankings: Rankings, item: Codes, ranking: Codes, block: Codes) -> tuple[Codes, Codes]:
-    """Return the cells that open rankings do not list, and the last block before each."""
+    """Return the cells that each open ranking does not list, and the ranking's last block."""
     lists_any = np.diff(rankings.ranking_start) > 0
     n_cells = np.where(rankings.closed | ~lists_any, 0, rankings.n_cells[item])
     start = np.concatenate([[0], np.cumsum(n_cells)])
@@ -101,10 +102,10 @@ def _unlisted(rankings: Rankings, item: Codes, ranking: Codes, block: Codes) -> 
 
 
 def within(rankings: Rankings, of_cell: Codes) -> tuple[Rankings, Codes]:
-    """Split the rankings: each group is a separate problem.
+    """Split the rankings by group, because each group is a separate problem.
 
-    Returns rankings with a group in place of an item, in which blocks keep their numbers, and the
-    original index of each of their cells.
+    Returns rankings in which groups take the place of items and blocks keep their numbers, and the
+    original index of each cell of these rankings.
     """
     n_groups = int(of_cell.max(initial=-1)) + 1
     order = np.argsort(of_cell, kind="stable")
@@ -130,7 +131,7 @@ _MEMORY = 30
 """Number of steps from which the curvature is estimated."""
 
 _LONGEST = 10.0
-"""Maximum change of a log strength in one step: far from the maximum the likelihood is flat."""
+"""Maximum change of a log strength in one step: the likelihood is flat far from the maximum."""
 
 _MOST_CUTS = 30
 """Maximum number of times that a step is shortened; then the EM step is taken instead."""
@@ -153,19 +154,19 @@ class Maximum(NamedTuple):
     n_passes: Ints
     """(item): number of passes over all rankings."""
     reached: Flags
-    """(item): whether the maximum was reached in these passes."""
+    """(item): whether the maximum was reached within the limit of passes."""
 
 
 def maximum(rankings: Rankings, *, tolerance: float, max_passes: int) -> Maximum:
     """Find the strengths under which the rankings of each item are most probable.
 
-    As the groups of labels move apart, the likelihood tends to a product with one factor for each
-    group, which has one maximum. Only the top group keeps a share. If there are several top groups,
-    the rankings do not decide between them, and each gets a part in proportion to its number of
-    cells.
+    As the strengths of different groups move apart, the likelihood tends to a product with one
+    factor for each group; each factor has one maximum. Only the top group keeps a share. If there
+    are several top groups, the rankings do not decide between them, and each gets a part in
+    proportion to its number of cells.
 
     Stops when the EM algorithm would change no strength by more than the fraction `tolerance`, or
-    after `max_passes` over a group's rankings.
+    after `max_passes` passes over a group's rankings.
 
     Examples
     --------
@@ -254,13 +255,13 @@ def _along(
     rankings: Rankings, item: int, u: Floats, step: Floats, value: float, slope: float,
     observed: Floats, expected: Floats,
 ) -> tuple[Floats, float, int]:  # fmt: skip
-    """Take a step, or a part of it if the maximum along it lies well before its end.
+    """Take a step, or a part of it if the maximum along the step lies well before its end.
 
-    The likelihood is log-concave, so that its slope at the end of the step shows this even where
-    differences in the likelihood itself are lost in rounding.
+    The slope at the end of the step shows this, because the likelihood is log-concave. Differences
+    in the likelihood itself can be lost in rounding. Returns strengths, value and number of tries.
     """
     trial, trial_value = u, value
-    if not slope > 0:  # only by rounding
+    if not slope > 0:  # only rounding errors can cause this
         return trial, trial_value, _MOST_CUTS + 1
     part = min(1.0, _LONGEST / np.abs(step).max())
     for tries in range(1, _MOST_CUTS + 1):

@@ -1,4 +1,4 @@
-r"""Moving strengths by the exact likelihood, one at a time or in groups, arrival times summed out.
+r"""Moving strengths by the exact likelihood, without arrival times, one at a time or in groups.
 
 Given the times, strengths move in small steps: n waiting times determine a strength to a relative
 error of :math:`1 / \sqrt n`, so that about n sweeps are needed to forget its ratio to strengths
@@ -8,12 +8,13 @@ of labels listed before it. Without the times, the log density of unit u is, up 
     f(u) = A u - \sum_S w_S \log\bigl(R_S + e^{g_S u}\bigr)
     + \mathrm{power} \sum_b \log P_b(u),
 
-where A is its shape plus power x sharpness for each ranking that lists it in a block without ties.
-S are the sets with u from which single labels were chosen (w = power; R is the sum over the others
-in S). One more set has all cells, the sum of their shapes as w, and g = 1, because the total
-strength is summed out too. b are the tied blocks that u is in or after. f is concave and falls on
-both sides; u is drawn by slice sampling with stepping out and shrinking (Neal 2003). The power need
-not be a whole number. The cost of moving all units grows with the square of their number.
+where A is the prior shape plus power x sharpness for each ranking that lists u in a block without
+ties. Each S is a set with u from which a single label was chosen: w is the power, and R the sum
+over the other units in S. One more set has all cells, with the sum of their shapes as w and g = 1,
+because the total strength is summed out too. Each b is a tied block that has u, or comes before u.
+f is concave and falls on both sides; u is drawn by slice sampling with stepping out and shrinking
+(Neal 2003). The power need not be a whole number. The cost of moving all units grows with the
+square of their number.
 
 Single moves are too small for units that are well known relative to each other, but not relative to
 other units. So all strengths on the weak side of a cut through a fixed order are also multiplied by
@@ -23,12 +24,12 @@ e^delta. The order does not depend on the strengths. The log density of delta is
     f(\delta) = A \delta - \sum_S w_S \log\bigl(R_S + e^{g_S \delta} W_S\bigr)
     + \mathrm{power} \sum_b \log P_b(\delta),
 
-where A is the sum over the units' A. In a set S, W is the sum over the group, and R the sum over
-all others. A set that consists of the group only contributes :math:`-w_S g_S \delta`. f is concave,
-and delta is drawn in the same way.
+where A is the sum of A over the group's units. In a set S, W is the sum over the group's units, and
+R the sum over all other units. A set with units of the group only contributes
+:math:`-w_S g_S \delta`. f is concave, and delta is drawn in the same way.
 
-The two densities differ only in how a tied block changes with the move. The slice sampling is
-compiled for each of them: with one compiled function for both, single moves took a quarter longer.
+The two densities differ only in how a tied block changes with the move. Slice sampling is compiled
+for each density: with one compiled function for both, moves of one unit took a quarter longer.
 """
 
 from __future__ import annotations
@@ -92,10 +93,10 @@ _END = 1e12
 """Maximum distance of stepping out; bounds the loop if slopes vanish in double precision."""
 
 _LEVEL, _LOW, _HIGH, _SHRINK = range(4)
-"""Why f is evaluated: for the slice's level, its lower or upper end, or a point within."""
+"""Why f is evaluated: for the slice's level, its lower end, its upper end, or a point in it."""
 
 _FLAT = 1e-6
-"""Lower bound of the slopes from which `width` estimates."""
+"""Lower bound of the slopes from which `width` estimates a width."""
 
 
 @part
@@ -103,8 +104,8 @@ def width(left: float, right: float) -> float:
     """Estimate the width of a curve from its slopes on both sides.
 
     The width is about that of a beta variate's log odds. The log density is concave, so that a
-    slice is one interval, and any interval that covers it is a valid start: the width may depend
-    on the state.
+    slice is one interval, and any interval that covers it is a valid start. The width may
+    therefore depend on the state.
     """
     left, right = 1.0 / max(left, _FLAT), 1.0 / max(right, _FLAT)
     return 3.0 * math.sqrt(left + right) + left + right
@@ -199,7 +200,7 @@ def slicer(against_two: Callable[..., float], log_tie: Callable[..., float]) -> 
 
 
 _FAR = 50.0
-"""After a move of this size all rates are recomputed, relative to the largest."""
+"""After a larger move, all rates are computed again, relative to the largest rate."""
 
 
 @part
@@ -317,9 +318,9 @@ def move_group(
 ) -> None:  # fmt: skip
     """Move all units from a position on together; `turn` determines the position.
 
-    Call it after `move_units`, with the same arguments and the rates as they are then. `position`
-    (unit) is from `positions`. At least two units are on each side: moving all units but one would
-    be the same as moving that one, since only proportions matter.
+    Call it after `move_units`, with the same arguments: it reads the rates of `move_units`.
+    `position` (unit) is from `positions`. At least two units are on each side: moving all units but
+    one would be the same as moving that one, since only proportions matter.
     """
     n_units, power = len(shapes), numbers.power
     if n_units < 4:
@@ -345,16 +346,16 @@ _ROUNDS = 10
 
 
 _BY_INSERTION = 15
-"""Numba's `argsort` sorts at most this many by insertion, which is stable."""
+"""Numba's `argsort` sorts at most this many numbers by insertion, which is stable."""
 
 
 def positions(items: RankedItems, which: Codes) -> Codes:
     """Return the position of each unit of some items, 0 for an item's strongest.
 
     The order is that of strengths after a few iterations of the MM algorithm of Hunter (2004) for
-    Plackett-Luce, which divides a unit's count (how often it was listed, plus its prior shape) by
-    the count that is expected for a strength of 1. A tied block counts as several choices from the
-    same set. A sharpness changes the ratios of strengths, but not their order.
+    Plackett-Luce. An iteration divides a unit's count (how often it was listed, plus its prior
+    shape) by the count that is expected for a strength of 1. A tied block counts as several choices
+    from the same set. A sharpness changes the ratios of strengths, but not their order.
     """
     weakness = np.zeros(len(items.shapes))
     out = np.empty(len(weakness), dtype=np.int64)
@@ -418,9 +419,9 @@ def _write(item: RankedItem, weakness: Floats) -> None:
 def _add_due(
     listed: Codes, spans: Codes, ranking: int, power: float, strength: Floats, due: Floats
 ) -> None:
-    """Add to available units 1 / (sum of available strengths), for each choice of a ranking.
+    """For each choice in a ranking, add 1 / (sum of available strengths) to all available units.
 
-    Each unit gets the sum over all choices up to its own.
+    Each unit thus gets the sum over all choices until it is chosen itself.
     """
     begin, stop, last = spans[ranking, BEGIN], spans[ranking, STOP], spans[ranking, LAST]
     left, so_far, low = 0.0, 0.0, begin

@@ -1,7 +1,7 @@
 r"""Choices from nested sets of labels, with the strengths summed out.
 
-See `learned_prior`. The annotators of an item chose from all labels, and from the labels that
-remained after their earlier choices. These sets are nested where annotators agree.
+See `learned_prior`. Each annotator of an item chose first from all labels, and then from the labels
+that remained after its earlier choices. These sets are nested if annotators agree.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dissensus.kernels.types import Flags, Floats, Ints, Keys
 from dissensus.kernels.variates import binomial
 
 _LARGEST_LOG: Final = 690.0
-"""Maximum logarithm of a count: all larger counts give the same results for any shape."""
+"""Maximum logarithm of a count: larger counts would give the same results for any shape."""
 _COUNTABLE: Final = 1e15
 """From this number of draws on, each label gets its expected number: the binomial sampler needs
 whole numbers, and the relative spread is 1 in 30 million."""
@@ -30,11 +30,11 @@ class Choices(NamedTuple):
     """The informative choices in rankings."""
 
     stop: Ints
-    """(ranking): end of its informative part."""
+    """(ranking): the row after its last informative row."""
     over_start: Ints
     """(ranking + 1): where each ranking's part of `over` starts."""
     over: Ints
-    """Cells that could still have been chosen after `stop`, of one ranking after another."""
+    """Cells that a ranking could still have chosen after `stop`; one ranking after another."""
     first: Floats
     """(cell): how often it was the first choice from all cells; ties count in equal parts."""
 
@@ -43,18 +43,18 @@ class Counts(NamedTuple):
     """Choices from nested sets of cells, whose strengths can be summed out."""
 
     level: Ints
-    """(cell): the smallest set it is in; 0 is all cells of its item."""
+    """(cell): the smallest set that contains it; 0 is the set of all cells of its item."""
     n_levels: Ints
-    """(item): number of further sets; -1 before they are computed."""
+    """(item): number of sets that are smaller than all cells; -1 before they are computed."""
     parent: Ints
-    """(row): the smallest set that contains the choice set."""
+    """(row): the smallest set that contains the row's choice set."""
     exact: Flags
     """(row): whether that set is the choice set."""
     given: Floats
     """(cell): number of times it was drawn."""
     passed: Floats
-    """(set): how often one of its cells was drawn from a larger set. Each item has one place for
-    all cells and one for each of its rows."""
+    """(set): how often one of its cells was drawn from a larger set. The array has a place for the
+    set of all cells of each item, and a place for each row."""
     drawn: Floats
     """(set): number of draws from it."""
 
@@ -70,7 +70,7 @@ def no_counts(rankings: Rankings) -> Counts:
 
 
 def informative_choices(rankings: Rankings) -> Choices:
-    """Return the informative choices: a last block of all remaining labels is certain, so left out.
+    """Return the choices that are informative; a last block of all remaining labels is not.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def draw_counts(
     state: State, rankings: Rankings, choices: Choices, order: Ints, log_strength: Floats,
     counts: Counts,
 ) -> None:  # fmt: skip
-    """Draw all orders of tied labels, and the labels passed over, and count the draws."""
+    """Draw the orders of tied labels, then the labels that choices passed over; count all draws."""
     for item in range(len(rankings.cell_start) - 1):
         low, high = rankings.cell_start[item], rankings.cell_start[item + 1]
         begin, end = rankings.item_start[item], rankings.item_start[item + 1]
@@ -144,7 +144,7 @@ def _order_ties(
     state: State, ranking: int, low: int, rankings: Rankings, choices: Choices, order: Ints,
     log_strength: Floats,
 ) -> bool:  # fmt: skip
-    """Exchange neighbours in tied blocks, with the probability of the exchanged order.
+    """Exchange neighbours in tied blocks, with the conditional probability of the new order.
 
     If R is the sum of the strengths after both, the order of strengths a, b has a probability
     proportional to 1 / ((R + a + b) (R + b)). Returns whether any order changed.
@@ -174,7 +174,7 @@ def _order_ties(
 
 @inner
 def _count(counts: Counts, first: int, level: int, cell: int, times: float) -> None:
-    """Count a cell that was drawn several times from a set."""
+    """Count draws of a cell from a set: the cell was drawn `times` times."""
     counts.given[cell] += times
     counts.drawn[first + level] += times
     for k in range(level + 1, counts.level[cell] + 1):
@@ -186,14 +186,14 @@ def _pass_over(
     state: State, ranking: int, row: int, item: int, rankings: Rankings, choices: Choices,
     order: Ints, log_strength: Floats, counts: Counts,
 ) -> None:  # fmt: skip
-    """Draw cells from the row's set until one could be chosen; count the cells drawn before it.
+    """Draw cells from the row's set until one is in the choice set; count those drawn before it.
 
-    Their number is geometric. Each is a cell that could not be chosen, drawn in proportion to the
+    Their number is geometric. Each is a cell outside the choice set, drawn in proportion to the
     strengths.
     """
     low, high = rankings.cell_start[item], rankings.cell_start[item + 1]
     first, level = rankings.ranking_start[rankings.item_start[item]] + item, counts.parent[row]
-    rest = np.empty(high - low + 1)  # 1 if a cell could not be chosen; then log sums of these
+    rest = np.empty(high - low + 1)  # 1 if a cell cannot be chosen; then log sums over these
     for cell in range(low, high):
         rest[cell - low] = 1.0 if counts.level[cell] >= level else 0.0
     log_in = -np.inf
@@ -206,7 +206,7 @@ def _pass_over(
         out = rest[k] > 0.0
         rest[k] = log_plus(rest[k + 1], log_strength[low + k]) if out else rest[k + 1]
     log_all, hold = log_plus(log_in, rest[0]), -math.log(uniform(state))
-    n = math.exp(min(math.log(hold) + log_all - log_in, _LARGEST_LOG))  # where few can be chosen
+    n = math.exp(min(math.log(hold) + log_all - log_in, _LARGEST_LOG))  # if few can be chosen
     if log_all - rest[0] > 1e-9:
         n = hold / (log_all - rest[0])
     whole = n < _COUNTABLE
@@ -230,7 +230,7 @@ def find_levels(
 ) -> int:
     """Find nested sets from which most of an item's labels were chosen; return their number.
 
-    Sets that were chosen from most often are taken first; later sets that do not nest with them
+    Sets from which most choices were made are taken first; later sets that do not nest with them
     are left out.
     """
     low, high = rankings.cell_start[item], rankings.cell_start[item + 1]

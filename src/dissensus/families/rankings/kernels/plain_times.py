@@ -1,8 +1,10 @@
 r"""One Gibbs sweep by arrival times in plain numbers, for annotators of sharpness 1.
 
-It draws from the same distribution as `times`, several times as fast: `times` works in
+It draws from the same distribution as `times`, and is several times as fast: `times` works in
 logarithms throughout, and for annotators of any sharpness. Let S be the sum of the strengths, a
-Gamma variate, and E the waiting time for a label in units of 1 / S. Then, up to a common factor,
+Gamma variate, :math:`a_k` the prior shape of label k, :math:`n_k` the number of rankings that list
+it in a block with something after it, and :math:`E_k` the total waiting time for it in units of
+1 / S. Then, up to a common factor,
 
 .. math:: \lambda_k \propto \frac{\mathrm{Gamma}(a_k + \mathrm{power}\, n_k)}{S + E_k},
 
@@ -42,7 +44,7 @@ from each place on, and a tied block's ratios and times; the units' shapes, and 
 each that `dissensus.kernels.variates.gamma_of` needs."""
 
 _LEAST = 1e-60
-"""No share may be below this, so that sums and quotients of a few neither over- nor underflow."""
+"""Minimum share: sums and quotients of a few larger shares neither over- nor underflow."""
 
 
 def is_plain(items: RankedItems) -> npt.NDArray[np.bool_]:
@@ -70,7 +72,7 @@ def plain_room(shapes: Floats) -> Floats:
 
 @inner
 def take_shapes(shapes: Floats, plain: Floats) -> None:
-    """Write the units' shapes, and the constants that depend on them."""
+    """Write the shapes of units, and the constants of `gamma_of` that depend on them."""
     for unit in range(plain.shape[1]):
         plain[A, unit] = shapes[unit, POSTERIOR]
         plain[D, unit], plain[C, unit] = constants(plain[A, unit])
@@ -138,7 +140,7 @@ def _wait_for_tied(
     state: State, listed: Codes, low: int, high: int, power: float, now: float, after: int,
     plain: Floats, lines: Floats,
 ) -> float:  # fmt: skip
-    """Draw the times of a tied block, repeat after repeat, and return its end."""
+    """Draw the times of a tied block, repeated `power` times; return when the last repeat ends."""
     n, rest, end = high - low, plain[REST, after], now
     for _ in range(int(power)):
         if n == 2:

@@ -5,8 +5,9 @@ r"""The log-likelihood of rankings, and new rankings, given draws of the plausib
 
 .. math:: \gamma_r \log p(b_r \mid \lambda_i^{g_r})
 
-`dissensus.kernels.plackett_luce` computes p for one ranking. Here it is computed for all rankings
-and thousands of draws, and a strength may be 0: a plausibility below the smallest number.
+`dissensus.kernels.plackett_luce` computes p for one ranking. This module computes it for all
+rankings and thousands of draws. A strength may be 0, if a plausibility is below the smallest
+floating-point number.
 
 **New rankings** are those that new annotators with the same plausibilities would give, shaped like
 the data. Labels are chosen with probabilities proportional to their plausibilities, without an
@@ -18,13 +19,13 @@ probability proportional to its share. The share of one of n labels has the dens
 Beta(a, (n - 1) a); weighting by the share adds 1 to the first parameter. So the drawn label takes
 Beta(a + 1, (n - 1) a) of the rest. Which of the n exchangeable labels it is has a uniform
 distribution. The other n - 1 divide the new rest as a symmetric Dirichlet(a) again, independent of
-all earlier choices. From then on the drawn label has its share: on this annotator's list, and for
-the next annotators, who may choose it too, because the split is part of the draw.
+all earlier choices. From then on the drawn label keeps its share, for this annotator and for later
+annotators, who may choose it too: the split is part of the draw.
 
 With a sharpness other than 1, labels are chosen in proportion to a power of their plausibility. The
-weight of the rest is then a sum of powers. Its maximum is reached by an even split of the rest, or
-by a single label. Labels are drawn from the rest until this maximum is negligible. For an even
-split (a infinite) the weight is known exactly.
+weight of the rest is then a sum of powers, which is largest if the split of the rest is even, or if
+one label has the whole rest. Labels are drawn from the rest until this maximum is negligible. For
+an even split (a infinite) the weight is known exactly.
 
 A new annotator's list has the length and ties of an observed one: label after label is chosen
 among the remaining ones with probability proportional to its plausibility (to the power of the
@@ -103,8 +104,8 @@ def pointwise(
 
     Notes
     -----
-    A cell of strength 0 that is not listed adds nothing to the rest. One that is listed makes the
-    likelihood 0, unless no cell comes after its block: that block is not informative.
+    An unlisted cell of strength 0 adds nothing to the rest. A listed cell of strength 0 makes the
+    likelihood 0, unless no cell comes after its block: this block is not informative.
 
     Time grows with the draws times the rows, and with the number of cells that any ranking of an
     item names. Other cells are summed once for each draw, and again where the sharpness changes
@@ -184,7 +185,7 @@ def _of_ranking(
             log_listed = sharp * cells[place[row]]
             if log_listed == -np.inf and any_after:
                 return -np.inf
-            ratio[row - low] = log_listed - log_after  # not read if nothing of weight comes after
+            ratio[row - low] = log_listed - log_after  # not read if all later strengths are 0
             log_rest = log_plus(log_rest, log_listed)
         if log_after > -np.inf:
             if high - low == 1:
@@ -199,7 +200,7 @@ def _of_ranking(
 
 @inner
 def _log_total(log_start: float, cells: Floats, flag: Flags, value: bool, sharp: float) -> float:
-    """Add the strengths of all cells whose flag is `value` to exp(`log_start`); return the log."""
+    """Return the log of exp(`log_start`) plus the strengths of all cells whose flag is `value`."""
     top = log_start
     for cell in range(len(cells)):
         if flag[cell] == value:
@@ -213,8 +214,8 @@ def _log_total(log_start: float, cells: Floats, flag: Flags, value: bool, sharp:
     return top + math.log(total)
 
 
-# The functions below take plain arrays and numbers. Numba counts references to each array of a
-# tuple at every call, which took most of the time.
+# The functions below take arrays and numbers, not tuples of arrays: Numba counts the references to
+# each array of a tuple at every call, which took most of the time.
 
 
 @inner
@@ -223,9 +224,9 @@ def next_log_share(
 ) -> tuple[float, float]:
     """Take the next share off the rest, and move its label to ``members[step]``.
 
-    As `dissensus.kernels.remainder.next_share` does, with the same random numbers, but in
-    logarithms: with powers far below 1, shares below any floating-point number still count.
-    Returns the share and the new rest.
+    Does the same as `dissensus.kernels.remainder.next_share`, with the same random numbers, but in
+    logarithms: with powers far below 1, even shares below any floating-point number matter.
+    Returns the logarithms of the share and of the new rest.
     """
     if step == 0:
         for member in range(len(members)):
@@ -248,10 +249,11 @@ def next_log_share(
 
 @inner
 def log_hidden(log_rest: float, n_hidden: int, a: float, sharp: float) -> float:
-    """Return the logarithm of the weight of the rest, or of its upper bound.
+    """Return the logarithm of the weight of the rest, or of an upper bound of this weight.
 
     It is the weight itself if the sharpness is 1, the split is even, or one label is left. The sum
-    of powers is largest if all shares are equal (powers below 1), or if one label has all (above).
+    of powers is largest if all shares are equal (powers below 1) or if one label has the whole rest
+    (powers above 1).
     """
     if n_hidden == 0 or log_rest == -np.inf:
         return -np.inf
@@ -265,7 +267,7 @@ def look(
     state: State, log_mass: Floats, taken: Flags, n_named: int, n_seen: int, log_rest: float,
     members: Codes, a: float, sharp: float,
 ) -> tuple[int, float]:  # fmt: skip
-    """Take labels out of the rest until its weight is known, or negligible.
+    """Draw labels from the rest until the weight of the rest is known, or negligible.
 
     `log_mass` and `taken` hold the named labels, then the labels drawn from the rest, and are
     extended. Returns the number of labels drawn from the rest, and the log rest.
@@ -291,10 +293,10 @@ def choose(
     state: State, log_mass: Floats, taken: Flags, n_known: int, log_other: float, n_other: int,
     sharp: float, weight: Floats,
 ) -> int:  # fmt: skip
-    """Return the place of a random label that is not taken; `n_known` stands for the others.
+    """Draw a label that is not taken, and return its place, or `n_known` for a label of the rest.
 
-    `log_other` is the weight of all `n_other` others together; `weight` is working space, longer
-    than `n_known`. If no label left has any mass, each is as likely as any other.
+    `log_other` is the log weight of all `n_other` labels of the rest together; `weight` is work
+    space, longer than `n_known`. If no label has any mass, all are equally likely.
     """
     top = log_other
     for k in range(n_known):
@@ -345,7 +347,7 @@ def predicted(
     -------
     array (draw, row)
         The chosen label's column, or ``column - 1 + j`` for the j-th unnamed label of the item.
-        In ascending order where places are tied.
+        Labels in tied places are in ascending order.
 
     Notes
     -----

@@ -1,18 +1,18 @@
 """Exact Gibbs sampling of plausibilities from partial rankings under Plackett-Luce.
 
 Strengths are independent Gamma(shape, 1), and a label's plausibility is its share of their sum.
-A sweep of an item has two parts, each of which leaves the posterior as it is:
+A sweep of an item has two parts. The posterior is invariant under both:
 
 - All annotators' arrival times are drawn given the strengths, and all strengths given the times
-  (`times`). Its cost is that of reading the rankings. It mixes worse with more data, and with ties
-  the power must be a whole number. It is left out where the other part suffices: in small items,
-  except where many unlisted labels cannot be lumped.
+  (`times`). The cost of this part is that of reading the rankings. It mixes worse with more data,
+  and with ties the power must be a whole number. It is left out if the other part suffices: for
+  small items, unless many unlisted labels cannot be lumped.
 - One strength after another is moved by the exact likelihood (`moves`), and in every third sweep
-  all strengths on the weak side of a cut together. It mixes well at any power. Its cost grows with
-  the square of the number of labels.
+  all strengths on the weak side of a cut together. This part mixes well at any power. Its cost
+  grows with the square of the number of labels.
 
-The memory of sweeps by arrival times is known before sampling (`memory`). Where it is short, an
-item is sampled by them alone, in plain numbers (`plain_times`), at a fraction of the cost.
+The memory of sweeps by arrival times is known before sampling (`memory`). If it is short, an item
+is sampled by arrival times alone, in plain numbers (`plain_times`), at a fraction of the cost.
 
 The likelihood does not depend on the sum of the strengths, which is Gamma(total shape, 1) whatever
 the rankings: it is drawn again after each sweep. All strengths are stored as logarithms, because a
@@ -58,16 +58,16 @@ from dissensus.kernels.types import Codes, Flags, Floats, Keys
 from dissensus.kernels.variates import log_gamma_variate
 
 _DEPTH = 45.0
-"""Rates of the tail that are e^-45 of the largest do not change any sum."""
+"""Rates of the tail below e^-45 times the largest rate do not change any sum."""
 
 _GROUP_EVERY = 3
-"""Number of sweeps per move of a group, which costs about as much as a third of the units."""
+"""Number of sweeps per move of a group, which costs as much as moving a third of the units."""
 
 _ONE_IN = 3
-"""In a chain, each sweep moves one in this number of units, in turn."""
+"""In a chain, each sweep moves one of this number of units; units take turns."""
 
 _EFFORT = 4000
-"""Maximum number of places for the exact moves of one sweep: with more, only some units move."""
+"""Maximum number of places that the exact moves of a sweep read; it limits the units that move."""
 
 
 class Plan(NamedTuple):
@@ -144,7 +144,7 @@ def _begin(items: RankedItems, which: Codes, start: Codes, log_strength: Floats)
 
 @functools.cache
 def _mover(timed: bool) -> Any:
-    """Compile sweeps with or without arrival times, which few items need."""
+    """Compile sweeps with or without arrival times; few items need the times."""
 
     @kernel
     def move(
@@ -203,7 +203,7 @@ def normalise(log_strength: Floats, used: int) -> None:
 
 @inner
 def _write(log_share: Floats, used: int, named: int, item: int, draw: int, out: Floats) -> None:
-    """Write the shares of named cells, and in the last column the sum of others, if any."""
+    """Write the shares of named cells and, in the last column, the sum of all other shares."""
     rest = 0.0
     for cell in range(named):
         out[draw, item, cell] = math.exp(log_share[cell])
@@ -214,9 +214,9 @@ def _write(log_share: Floats, used: int, named: int, item: int, draw: int, out: 
 
 
 _FORGETFUL = 0.4
-"""Maximum memory of items that are sampled by arrival times alone: such a sweep is worth two fifths
-of an independent draw or more. A sweep with exact moves of a third of the units is worth the same,
-and takes several times as long."""
+"""Maximum memory of items that are sampled by arrival times alone: a sweep is then worth at least
+two fifths of an independent draw. A sweep with exact moves of a third of the units is worth the
+same, and takes several times as long."""
 
 
 def sample(
@@ -234,7 +234,7 @@ def sample(
         Prior shape of each cell's strength; for a lumped remainder, the sum of its labels' shapes.
         With a learned prior, there is a row for each draw.
     keys : array (item)
-        Starts each item's own random stream, so that items may be split in any way.
+        Start of each item's own random stream: results do not depend on how items are split.
     named : array (item)
         Number of the item's leading cells that have a column of their own.
     n_columns : int, optional
@@ -283,7 +283,7 @@ def sweep(
     rankings: Rankings, shape: Floats, log_strength: Floats, key: int, *,
     power: float = 1.0, sharpness: Floats | None = None,
 ) -> Floats:  # fmt: skip
-    """Return all log strengths (cell) after one Gibbs sweep, from a key of the random stream.
+    """Return all log strengths (cell) after one Gibbs sweep; `key` starts its random stream.
 
     The sum of each item's strengths is drawn anew. Other arguments are those of `sample`.
     """
@@ -302,7 +302,7 @@ def _sweep(
     items: RankedItems, timed: Flags, n_moves: Codes, order: Codes, shape: Floats,
     start: Codes, key: int, log_strength: Floats,
 ) -> None:  # fmt: skip
-    """Move all cells; the cells of a lumped tail share its mass."""
+    """Go through one sweep of all items; the cells of a lumped tail then share its mass."""
     state, lines = started(key), tangents()
     for i in range(len(timed)):
         if start[i] == start[i + 1]:
@@ -345,7 +345,7 @@ def _share_out(state: State, now: Floats, last: int, used: int, n_tail: int, sha
         more = whole - log_total(tail)
         for cell in range(len(tail)):
             tail[cell] += more
-    elif n_tail > 1:  # shuffle: they were drawn in descending order
+    elif n_tail > 1:  # shuffle the strengths, which were drawn in descending order
         for cell in range(n_cells - 1, last, -1):
             other = last + int(uniform(state) * (cell + 1 - last))
             now[cell], now[other] = now[other], now[cell]

@@ -1,10 +1,10 @@
 r"""Arrival times of labels tied in one block, without going through their orders.
 
-Every label arrives at an exponential time whose rate is its strength. A block of tied labels
-says that all of them arrive before any of the rest, whose first arrival is at rate Z. Let m be
-that first arrival. Given m, the block's times are independent exponentials truncated to (0, m);
-and m itself has a density proportional to Z exp(-Z m) times the product of 1 - exp(-lambda m)
-over the block, which is log-concave in log m (see `dissensus.kernels.plackett_luce` for the same
+Every label arrives at an exponential time whose rate is its strength. A block of tied labels means
+that all of them arrive before the rest: the labels after the block. Let m be the first arrival of
+the rest, which has rate Z. Given m, the block's times are independent exponentials truncated to
+(0, m). The density of m is proportional to Z exp(-Z m) times the product of 1 - exp(-lambda m) over
+the block, which is log-concave in log m (see `dissensus.kernels.plackett_luce` for the same
 function). So log m is drawn by rejection from tangents, and then the times. m is discarded, because
 arrivals after the last of the block have no memory. The cost is linear in the size of the block. In
 a block of two, one of its two orders is drawn instead.
@@ -28,7 +28,7 @@ from dissensus.kernels.types import Floats
 
 _SDS = 1.3
 """Distance from the mode at which the outer tangents touch, in standard deviations of a normal
-curve with the mode's curvature: few proposals are rejected."""
+curve with the mode's curvature. With this distance, few proposals are rejected."""
 
 _LINEAR = -600.0
 """Below this log y, 1 - e^-y is y, and y itself may be too small a number."""
@@ -36,9 +36,9 @@ _LINEAR = -600.0
 
 @inner
 def draw_block(state: State, log_ratio: Floats, log_time: Floats, lines: Floats) -> float:
-    """Write the log arrival times of a block before the rest, and return the last of them.
+    """Write the log arrival times of a block that arrives before the rest; return the last time.
 
-    `log_ratio` are log strengths of the labels in the block, relative to the rest; `lines` is work
+    `log_ratio` are log strengths of the labels in the block, relative to Z; `lines` is work
     space for `dissensus.kernels.slices`.
     """
     if len(log_ratio) == 1:
@@ -84,7 +84,7 @@ def _draw_two(state: State, log_ratio: Floats, log_time: Floats) -> float:
 
 @inner
 def log_ceiling(state: State, log_ratio: Floats, lines: Floats) -> float:
-    """Draw log m: the first arrival of the rest given that the whole block arrived before."""
+    """Draw log m, with m the first arrival of the rest, given that the block arrived before m."""
     mode, curvature = top_of_integrand(log_ratio)
     peak = log_integrand(mode, log_ratio)
     away = _SDS / math.sqrt(curvature)

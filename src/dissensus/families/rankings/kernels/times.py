@@ -1,9 +1,9 @@
-r"""Arrival times of all labels of one item, and strengths given these, in logarithms.
+r"""Arrival times of all labels of one item, and strengths given these times, in logarithms.
 
 For an annotator of sharpness g, a label of strength lambda arrives at rate lambda^g. The strengths
-are then drawn given each unit's exposure: the total waiting time for it, summed over the repeats
-that a power represents. All values are logarithms in true units, except for sums of rates, which
-are relative to the largest rate as long as they do not underflow.
+are then drawn given each unit's exposure: the total waiting time for the unit, over all rankings
+and over the repeats of a ranking that a power represents. All values are logarithms in true units,
+except for sums of rates, which are relative to the largest rate as long as they do not underflow.
 
 The prior is Gamma(shape, 1). If a label is listed n times and has the total waiting time E, for
 annotators of sharpness g, its strength :math:`\lambda = e^u` has the log density
@@ -11,8 +11,8 @@ annotators of sharpness g, its strength :math:`\lambda = e^u` has the log densit
 .. math:: f(u) = A u - e^u - \sum_r E_r e^{g_r u}, \qquad A = \mathrm{shape} + \sum g n,
 
 which is a Gamma density if all g are 1. Otherwise f is concave, and u is drawn by rejection from
-tangents. One of these is the line A u, which f approaches as u falls: with a small A most of the
-mass is there, hundreds of units below the mode.
+tangents. One of the tangents is the line A u, which f approaches as u falls: if A is small, most of
+the mass is there, hundreds of units below the mode.
 
 Items with a short memory of sweeps, see `memory`, are sampled by arrival times alone.
 """
@@ -70,7 +70,7 @@ _AT_LEAST = 0.5
 """Added to `_fall` at the right tangent, which would be too near to the mode if A is small."""
 
 _SMALL = 0.5
-"""Below this A, the line A u takes the left tangent's place."""
+"""Below this A, the line A u replaces the left tangent."""
 
 
 @inner
@@ -91,7 +91,7 @@ def draw_log_strength(state: State, a: float, terms: Floats, n_terms: int, lines
 def draw_tail(
     state: State, a: float, terms: Floats, n_terms: int, lines: Floats, depth: float, out: Floats
 ) -> int:
-    """Fill `out` with draws from one density, in an order that is not random; return their number.
+    """Fill `out` with draws of u for the tail's cells, not in random order; return their number.
 
     If A is small, nearly all draws are far below the mode, in descending order. Draws `depth` below
     the largest, which would not change a sum of strengths, are left out.
@@ -102,7 +102,7 @@ def draw_tail(
             out[k] = _by_rejection(state, a, terms, n_terms, lines, peak)
         return len(out)
     n, missing, top = 0, len(out), -np.inf
-    while missing > 0:  # propose as many draws; repeat for rejected ones
+    while missing > 0:  # propose as many draws, then again as many as are rejected
         high = _count_high(state, missing, lines)
         low, missing = missing - high, 0
         for _ in range(high):
@@ -126,7 +126,10 @@ def draw_tail(
 
 @inner
 def _count_high(state: State, n: int, lines: Floats) -> int:
-    """Draw how many of n come from the two right pieces: few, so gaps between them are drawn."""
+    """Draw how many of n draws come from the two right pieces.
+
+    These draws are few, so that the gaps between them are drawn.
+    """
     right = lines[AREA, 1] + lines[AREA, 2]
     log_left = math.log1p(-right / (lines[AREA, 0] + right))
     count, at = 0, math.log(uniform(state)) / log_left
@@ -163,7 +166,7 @@ def _waited(u: float, terms: Floats, n_terms: int) -> float:
 
 @inner
 def _fall(u: float, terms: Floats, n_terms: int) -> tuple[float, float]:
-    """Return A less the slope of f, and minus f's second derivative."""
+    """Return A minus the slope of f, and minus the second derivative of f."""
     total = bend = math.exp(u)
     for k in range(n_terms):
         slope = terms[SHARPNESS, k] * math.exp(terms[LOG_EXPOSURE, k] + terms[SHARPNESS, k] * u)
@@ -174,7 +177,7 @@ def _fall(u: float, terms: Floats, n_terms: int) -> tuple[float, float]:
 
 @inner
 def _reach(total: float, terms: Floats, n_terms: int) -> float:
-    """Return the smallest u at which a single term of `_fall` reaches a value."""
+    """Return the smallest u at which a single term of `_fall` reaches `total`."""
     u = math.log(total)
     for k in range(n_terms):
         g = terms[SHARPNESS, k]
@@ -291,7 +294,7 @@ def _times_of_ranking(
     begin, stop, last = spans[ranking, BEGIN], spans[ranking, STOP], spans[ranking, LAST]
     total, mine = 0.0, SHARED + 1 + ranking
     for place in range(last - 1, begin - 1, -1):
-        # Summed from the end: the remainder after strong labels is not a difference of large sums.
+        # Summed from the end: the sum after strong labels is not a difference of large sums.
         total += work[RATE, listed[UNIT, place]]
         work[REST, place - begin] = total
     now, low = -np.inf, begin
@@ -329,7 +332,7 @@ def _tied_block(
     state: State, listed: Codes, low: int, high: int, repeats: int, now: float, log_rest: float,
     mine: int, work: Floats, lines: Floats,
 ) -> float:  # fmt: skip
-    """Draw the times of a tied block, repeat after repeat, and return its end."""
+    """Draw the times of a tied block, `repeats` times; return when the last repeat ends."""
     n, waited = high - low, -np.inf
     ratio, once = work[RATIO, :n], work[ONCE, :n]
     for k in range(n):
@@ -381,10 +384,10 @@ def timed_sweep(
 
     Returns the number of cells in use after the sweep.
 
-    `log_strength` (unit, then the tail's further cells) holds `used` log shares: the sum of the
-    strengths is drawn here, and included after the sweep. If rankings have ties, the power of the
-    likelihood must be a whole number. See `draw_tail` for the depth. `work`, `terms` and `lines`
-    are work space for `draw_times`, for the exposures of a unit, and for
+    `log_strength` (unit, then the tail's further cells) holds `used` log shares, and log strengths
+    after the sweep: the sum of the strengths is drawn first. If rankings have ties, the power of
+    the likelihood must be a whole number. See `draw_tail` for the depth. `work`, `terms` and
+    `lines` are work space for `draw_times`, for the exposures of a unit, and for
     `dissensus.kernels.slices`.
     """
     shapes = item.shapes
@@ -488,7 +491,7 @@ def draw_of(sweep: int, thin: int) -> int:
 
 @inner
 def _write(share: Floats, named: int, item: int, draw: int, out: Floats) -> None:
-    """Write the shares of named units, and in the last column the sum of others, if any."""
+    """Write the shares of named units and, in the last column, the sum of all other shares."""
     if draw < 0:
         return
     rest = 0.0

@@ -3,9 +3,9 @@
 It depends on the sets that contain some of these units, and on tied blocks; `moves` has the
 formulas. Rates are relative to the largest, and plain numbers unless they underflow.
 
-A group is all units from a position on. It is written into a `MoveRoom` like a unit, with the sum
-of rates of its part of a set in place of the unit's rate. Only sets that have units of the group
-and other units count: in all other sets, the proportions of rates do not change.
+A group is all units from a position on. It is written into a `MoveRoom` like a unit: in each set,
+the sum of the rates of its units takes the place of the unit's rate. Only sets that have both units
+of the group and other units matter: in all other sets, the proportions of rates do not change.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from dissensus.kernels.special import log_plus
 from dissensus.kernels.types import Codes, Floats
 
 TINY = 1e-60
-"""Relative rates, and sums of them, below this are taken in logarithms."""
+"""Relative rates below this, and sums of rates below it, are computed in logarithms."""
 
 WEIGHT, OTHERS, LOG_OTHERS, G, BASE = range(5)
 """The rows of `MoveRoom.choices`: w; R; log R, where R is tiny; g; the unit's own log rate."""
 
 N, SHARPNESS, OWN, MINE, LOG_REST, REST, ONE, TWO, MEMBERS = range(9)
 """The columns of `MoveRoom.ties`: the number of members; g; the unit's own log rate; the unit's
-place in the block, -1 if it comes after the block; the log rate and the rate of all later units
-but this one; the rates of a block's two members, 1 for the unit and 0 if they are tiny or the block
-is larger; then the members' log rates."""
+place in the block, -1 if it comes after the block; the log rate and the rate of all units after the
+block, without this unit; the rates of a block's two members, 1 for the unit, and 0 if they are tiny
+or the block is larger; then the members' log rates."""
 
 
 class MoveRoom(NamedTuple):
     """Work space."""
 
     log_rate: Floats
-    """(row, unit): relative to the strongest. The first row is for g = 1; other rows, if any, are
-    for another common g, or for the g of each ranking."""
+    """(row, unit): relative to the strongest unit. The first row is for g = 1. If all
+    rankings have another g, a second row is for it; if they differ in g, each has a row."""
     rate: Floats
     """(row, unit)"""
     choices: Floats
@@ -136,7 +136,7 @@ def collect(
     log_rate: Floats, rate: Floats, choices: Floats, ties: Floats, n: int, left: float,
     right: float,
 ) -> tuple[int, int, float, float]:  # fmt: skip
-    """Write the choices and ties that a unit is in or after.
+    """Write the choices and ties that have the unit, or that come before it.
 
     Returns the number of choices and of ties, and the approximate slopes of f on both sides.
     """
@@ -148,7 +148,7 @@ def collect(
         for place in range(high, last):
             there = there or listed[UNIT, place] == unit
             summed += 0.0 if listed[UNIT, place] == unit else rate[row, listed[UNIT, place]]
-        while high > begin:  # from the end: what is left is a sum, not a difference
+        while high > begin:  # from the end: sums after a block are not differences
             low, mine, rest = high - 1, -1, summed
             while low > begin and listed[RANK, low - 1] == listed[RANK, low]:
                 low -= 1
@@ -203,7 +203,7 @@ def _members(
 def _log_others(
     listed: Codes, place: int, last: int, unit: int, row: int, log_rate: Floats
 ) -> float:
-    """Return the logarithm of the sum of rates from a place on, without the unit's."""
+    """Return the logarithm of the sum of rates from a place on, without the rate of `unit`."""
     total = -np.inf
     for later in range(place, last):
         if listed[UNIT, later] != unit:
@@ -212,10 +212,10 @@ def _log_others(
 
 
 MOVED = MINE
-"""Column of the number of moving members, which come first; single units have `MINE` there."""
+"""Column of the number of moving members, which come first, in moves of a group."""
 
 _MODERATE = 30.0
-"""Products of a few numbers from e^-30 to e^30, and of one up to e^60, do not overflow."""
+"""Products of a few numbers from e^-30 to e^30 and one number up to e^60 do not overflow."""
 
 
 @inner
@@ -223,7 +223,7 @@ def group_everything(
     position: Codes, cut: int, numbers: ItemNumbers, shapes: Floats, log_rate: Floats,
     rate: Floats, choices: Floats,
 ) -> tuple[int, float]:  # fmt: skip
-    """Write the choices from all cells; return their number, and the group's slope so far."""
+    """Write the choices from all cells; return their number, and the sum of the group's A."""
     n_units, common, slope = len(position), numbers.common, 0.0
     n = 1 if numbers.shared == 0.0 or common == 1.0 else 2
     for k in range(n):
@@ -258,7 +258,7 @@ def collect_group(
     cut: int, log_rate: Floats, rate: Floats, choices: Floats, ties: Floats, n: int,
     slope: float, left: float, right: float,
 ) -> tuple[int, int, float, float, float]:  # fmt: skip
-    """Write the choices and ties that are between the group and the others.
+    """Write the choices and ties that have units of the group and other units.
 
     Returns the number of choices and of ties, the slope, and `left` and `right`: the slopes of f on
     both sides are about slope + left and right - slope.
@@ -276,7 +276,7 @@ def collect_group(
                 n_own += 1
             else:
                 others += rate[row, unit]
-        while high > begin:  # from the end: what is left is a sum, not a difference
+        while high > begin:  # from the end: sums after a block are not differences
             low, own_rest, others_rest, n_rest = high - 1, own, others, n_own
             while low > begin and listed[RANK, low - 1] == listed[RANK, low]:
                 low -= 1
@@ -321,9 +321,9 @@ def _write_choice(
     choices: Floats, k: int, weight: float, g: float, own: float, others: float, log_own: float,
     log_others: float,
 ) -> None:  # fmt: skip
-    """Write a set, relative to the group's part of it unless that is tiny.
+    """Write a set, relative to the sum over its units of the group unless this sum is tiny.
 
-    The group's part is then 1 in most sets, and one exponential serves them all.
+    The sum is then 1 in most sets, and one exponential serves all these sets.
     """
     choices[WEIGHT, k], choices[G, k] = weight, g
     if min(own, others) >= TINY:
@@ -339,7 +339,7 @@ def _write_tie(
     listed: Codes, low: int, high: int, position: Codes, cut: int, row: int, log_rate: Floats,
     log_own: float, log_others: float, ties: Floats, tie: int,
 ) -> None:  # fmt: skip
-    """Write a tied block, moving members first, relative to later rates of the group, if any."""
+    """Write a tied block, moving members first; rates are relative to the group's later rates."""
     front, back = MEMBERS, MEMBERS + high - low
     unit = 0.0 if log_own == -np.inf else log_own
     for place in range(low, high):
@@ -363,7 +363,7 @@ def _write_tie(
 def _logs(
     listed: Codes, place: int, last: int, position: Codes, cut: int, row: int, log_rate: Floats
 ) -> tuple[float, float]:
-    """Return the log sums of the group's rates and of other rates, from a place on."""
+    """Return two log sums from a place on: of the group's rates, and of all other rates."""
     log_own = log_others = -np.inf
     for later in range(place, last):
         unit = listed[UNIT, later]

@@ -22,16 +22,16 @@ class Labels(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """State of the chain besides abilities and difficulties; overwritten by each sweep."""
+    """State of the chain besides abilities and difficulties; each sweep overwrites it."""
 
     log_prevalence: Floats  # (label)
     log_level: Floats  # (right, level): shares of levels of wrong labels (0) and of right ones (1)
-    probability: Floats  # (cell, label)
-    log_likelihood: Floats  # (cell): of the labels of an item, an unknown truth summed out
+    probability: Floats  # (cell, label): that the label is the true one
+    log_likelihood: Floats  # (cell): of its labels, with an unknown truth summed out
 
 
 def beginning(labels: Labels, n_cells: int) -> Truth:
-    """Return a start: all labels are equally probable, and confidence is not informative."""
+    """Return starting values: labels are equally probable, and confidence is not informative."""
     n = len(labels.prevalence)
     n_levels = int(labels.level.max()) + 1 if len(labels.level) else 1
     return Truth(

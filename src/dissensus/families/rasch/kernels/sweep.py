@@ -1,4 +1,4 @@
-"""Sweeps over abilities, difficulties and, where it is unknown, the truth of items.
+"""Sweeps over abilities, difficulties and unknown truths of items.
 
 Abilities and their mean are updated given the truth, with guesses summed out. Given which labels
 are guesses, abilities could hardly move: with 100,000 labels, the smallest effective sample size of
@@ -54,7 +54,7 @@ _WIDTH = 2.5
 
 
 class Answers(NamedTuple):
-    """Ease of the items that each annotator labelled, and of those labelled correctly."""
+    """Ease (odds) of the items that each annotator labelled, and of those labelled correctly."""
 
     ease: Floats  # (annotation), in the order of annotators
     right: Floats  # (annotation): of right labels, at the front of each annotator's part
@@ -152,7 +152,7 @@ def move_abilities(
     state: State, data: Crossed, labels: Labels, par: Parameters, priors: Priors, known: Odds,
     answers: Answers, offset: Offset | None = None,
 ) -> None:  # fmt: skip
-    """Move every annotator's effect, and then the mean of all, with the coefficients."""
+    """Move every annotator's effect, and then the mean ability together with coefficients."""
     start, guessed, effect = data.annotator_start, labels.guessed, par.annotator
     seen, ease = by_annotators(data, known, offset)
     _gather(data.value, data.annotator, seen.cell, start, ease.cell, *answers)
@@ -166,7 +166,7 @@ def move_abilities(
 
 
 class Trace(NamedTuple):
-    """Draws, with the draw as first axis; arrays that are not stored have size 0 elsewhere."""
+    """Draws, with the draw as first axis; arrays that are not stored have size 0."""
 
     mu: Floats
     sd_item: Floats
@@ -178,7 +178,7 @@ class Trace(NamedTuple):
     log_level: Floats
     truth: Floats  # (draw, cell, label)
     truth_mean: Floats  # (cell, label)
-    each: Floats  # (draw, cell): the log-likelihood of its labels, its difficulty summed out
+    each: Floats  # (draw, cell): log-likelihood of the labels, difficulty summed out
     log_likelihood: Floats  # (draw)
 
 
@@ -204,11 +204,11 @@ def advance(
     state: State, data: Crossed, labels: Labels, par: Parameters, priors: Priors, tuning: Tuning,
     paths: Transport, now: Truth, summing: Room, n: int, trace: Trace, first: int, centre: Floats,
 ) -> None:  # fmt: skip
-    """Run n sweeps; store their draws from the place ``first`` on, or none if it is below 0.
+    """Run n sweeps; store their draws from place ``first`` on, or none if ``first`` is below 0.
 
     The values of ``data`` are overwritten with marks: 1 for labels by annotators who knew the
-    truth (without guessing: for right labels), else 0. ``centre`` is a learned mean of mean ability
-    and coefficients.
+    truth (without guessing: for right labels), else 0. ``centre`` is the running mean of the mean
+    ability and the coefficients.
     """
     offset = _offset_of(data, par, centre)
     known, room, answers = odds(data, par), effect_room(data), answers_room(data)
@@ -251,7 +251,7 @@ def draw_truth(
     state: State, data: Crossed, labels: Labels, par: Parameters, now: Truth, summing: Room,
     counts: Floats,
 ) -> float:  # fmt: skip
-    """Draw the truth of all items, count it, and mark which labels are right.
+    """Draw the truth of all items, count the true labels, and mark which labels are right.
 
     Returns the log-likelihood of all labels. The likelihood of a truth is the probability that all
     labels are wrong, times the odds of the labels that are right under this truth.
@@ -379,7 +379,7 @@ def replay(
     state: State, data: Crossed, labels: Labels, parameters: Trace, par: Parameters, now: Truth,
     summing: Room, trace: Trace,
 ) -> None:  # fmt: skip
-    """Draw and store truths, given parameters that were drawn elsewhere (draw, ...)."""
+    """Draw and store truths, given draws of the parameters by another sampler (draw, ...)."""
     counts = np.empty(len(labels.prevalence))
     offset = _offset_of(data, par, par.coefficient)
     for place in range(len(parameters.mu)):

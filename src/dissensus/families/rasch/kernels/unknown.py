@@ -5,11 +5,11 @@ which annotators disagree may be easy with one truth, or difficult with another.
 its difficulty could hardly move; given the difficulty, the truth could hardly change. If the truth
 is known and annotators do not guess, nothing is summed out.
 
-A difficulty that was fitted to the labels of its item predicts them too well. For leave-one-out
-cross-validation it is therefore summed out. A sum over a regular grid, of an integrand that falls
-to 0 on both sides, has a relative error of about exp(-2 pi^2 s^2 / h^2), for steps h and a peak of
-standard deviation s: 3e-9 with h = s. Each label adds at most a quarter of a unit of information,
-which bounds s from below.
+A difficulty that was fitted to the labels of its item predicts these labels too well. So it is
+summed out for leave-one-out cross-validation. The integral is a sum over a regular grid with steps
+h. If the integrand is a peak with standard deviation s, the relative error of the sum is about
+exp(-2 pi^2 s^2 / h^2), which is 3e-9 for h = s. A lower bound of s is used for h: each label adds
+at most 1/4 to the precision 1 / s^2.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Room(NamedTuple):
     rest: Floats  # (cell): effects of items in units of their spread
     odds: Floats  # (annotation): of the annotator, for an item of effect 0
     gain: Floats  # (annotation): part of a right label's log odds that does not depend on the item
-    levels: Floats  # (right, level): number of labels of each level that were wrong, and right
+    levels: Floats  # (right, level): numbers of wrong labels (0) and right ones (1)
     width: Floats  # (2): widths of the slices of the log spread and of an item's effect
 
 
@@ -50,7 +50,7 @@ def room(labels: Labels, n_cells: int) -> Room:
 
 
 def look(data: Crossed, labels: Labels, known: Odds, now: Truth, room: Room) -> None:
-    """Write the part of each label that does not depend on the item."""
+    """Write the odds and the gain of each label, which do not depend on the item."""
     _look(
         data.annotator, labels.level, labels.guessed, known.annotator, math.log(_ways(labels)),
         now.log_level, room.odds, room.gain,
@@ -58,7 +58,7 @@ def look(data: Crossed, labels: Labels, known: Odds, now: Truth, room: Room) -> 
 
 
 def _ways(labels: Labels) -> int:
-    """Return the number of wrong labels."""
+    """Return the number of labels that are wrong for a given truth; at least 1."""
     return max(len(labels.prevalence) - 1, 1)
 
 
@@ -106,7 +106,7 @@ def weigh(
 def all_wrong(
     start: int, stop: int, guessed: float, n: int, level: Codes, log_level: Floats
 ) -> float:
-    """Return the terms of wrong labels and levels that do not depend on truth or difficulty."""
+    """Return the part of the log weight of wrong labels that truth and difficulty do not change."""
     ways = guessed if guessed else max(n - 1, 1)
     total = -(stop - start) * math.log(ways)
     if len(level):
@@ -132,7 +132,7 @@ def log_labels(
 
 @inner
 def highest(weight: Floats) -> float:
-    """Return the largest of some numbers."""
+    """Return the largest weight."""
     high = weight[0]
     for z in range(1, len(weight)):
         if weight[z] > high:
@@ -159,7 +159,7 @@ def _log_spread(
     x: float, prior: Floats, cell_start: Codes, truth: Codes, label: Codes, rest: Floats,
     odds: Floats, gain: Floats, guessed: float, log_prevalence: Floats, weight: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of the log spread, all effects multiplied with the spread."""
+    """Return the log density of the log spread; effects keep their ratio to the spread."""
     sd = math.exp(x)
     total = x + log_scale_prior(sd, prior)
     for c in range(len(rest)):
@@ -215,13 +215,13 @@ def _move_difficulties(
 _REACH = 7.0
 """Minimum extent of the grid to each side, in standard deviations of the prior."""
 _FADED = 37.0
-"""The grid extends until the density is exp(-37) of the peak or less."""
+"""The grid extends until the density is at most exp(-37) times the peak."""
 
 
 def log_marginals(
     sd: float, data: Crossed, labels: Labels, now: Truth, room: Room, out: Floats
 ) -> None:
-    """Write the log-likelihood of each cell (cell), difficulty and unknown truth summed out."""
+    """Write the log-likelihood of each cell (cell); difficulty and unknown truth are summed out."""
     _log_marginals(
         sd, data.cell_start, labels.truth, labels.label, labels.level, room.odds, room.gain,
         labels.guessed, now.log_prevalence, now.log_level, room.weight, out,
@@ -241,7 +241,7 @@ def _log_marginals(
         high, total = -np.inf, 0.0
         for side in (-1, 1):
             k, x = int(side < 0), np.inf
-            # Among many similar items, one on which all are wrong is far in the tail of the prior.
+            # If items are alike, one on which all annotators are wrong is far in the prior's tail.
             while k <= n or x > high - _FADED:
                 effect = side * k * step
                 z = effect / sd
