@@ -165,7 +165,8 @@ def _tables(rows: pd.DataFrame) -> list[str]:
                 ]  # fmt: skip
     out += [
         "",
-        f"For each set left out: the narrowest distribution of insight with mean {MEAN:.2f} whose "
+        "Each row leaves one set out. It has the narrowest distribution of insight with mean "
+        f"{MEAN:.2f} whose "
         f"intervals have a coverage of {HOLD} or more on each other set of {LARGE} items or more, "
         "and the coverage on the set left out. Systems that are wrong or right where the panel is "
         "split are not counted:",

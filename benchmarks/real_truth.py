@@ -347,7 +347,11 @@ def tables(rows: pd.DataFrame) -> str:
     own = judged[(judged["method"] == "evaluate") & ~people]
     for (kind, known), part in own.groupby(["kind", "known"]):
         out.append(_line([kind, str(known)], part))
-    out += ["", "`evaluate`, by set; for systems also the other method with the best score:", ""]
+    out += [
+        "",
+        "`evaluate`, by set. For systems, a second row has the best other method (by score):",
+        "",
+    ]
     out += [
         f"| set | labels | accuracy of | known items | method | {numbers}",
         f"|---|---|---|--:|---|{line}",

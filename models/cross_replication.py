@@ -16,8 +16,9 @@ two pools measure the same. It is the normalised xCC (`dissensus.normalized_xcc`
 
 The families (numbers, two labels, ordered labels) are those of `crossed_effects`. The pools share
 the cutpoints of ordered labels. They share the residual standard deviation of numbers, unless
-``residual="pool"``. All pools are fitted together, so that "treatment less control, both against
-experts" is a difference within one posterior. Pools need not label all items.
+``residual="pool"``. All pools are fitted together. Differences are therefore computed within one
+posterior, for example between the xCC of treatment and experts and the xCC of control and experts.
+Pools need not label all items.
 
 Priors and why. As in `crossed_effects`, the same for all pools. R has an LKJ prior
 (``correlation_prior=``). The default of 1 is uniform over correlation matrices; larger values

@@ -9,7 +9,7 @@ label and not for another, and may confuse particular labels.
     z_i &\sim \mathrm{Categorical}(\pi), \qquad \pi \sim \mathrm{Dirichlet}(\alpha) \\
     y_{ij} \mid z_i = z &\sim \mathrm{Categorical}(C_{jz})
 
-K is the number of labels. The PyMC model has true labels summed out; the Gibbs sampler of `fit`
+K is the number of labels. In the PyMC model, true labels are summed out. The Gibbs sampler of `fit`
 draws true labels and parameters alternately. The posterior of the parameters is the same. There are
 three priors of the matrices:
 

@@ -40,8 +40,8 @@ each stratum g has weights of its own, :math:`a_{gk} \sim \mathrm{Normal}(a_k, \
 ``stratum_prediction_weight``, ``stratum_probability_weight``, and ``label_weight_sd`` and so on. So
 a label by a judge that favours one system counts for less in the stratum of that system. Systems
 with few labelled outputs borrow information from the others. With more than 30 labels, only
-predictions and probabilities have weights by stratum. Without strata, the favoured system's share
-of good outputs is too high, and the shares of other systems are too low.
+predictions and probabilities have weights by stratum. Without strata, the estimated share of good
+outputs is too high for the system that the judge favours, and too low for the other systems.
 
 Limits. A few annotations do not show how well a system predicts items on which the panel is split
 nearly evenly. On these items, the prior treats the system as a member of the panel.

@@ -136,7 +136,7 @@ def require_writable(folder: Path, subject: str) -> None:
 
 @contextmanager
 def _beside(folder: Path, subject: str = "path") -> Iterator[Path]:
-    """Make a folder for unfinished files in ``folder``, on the same disk; remove it at the end."""
+    """Make a temporary folder for unfinished files within ``folder``; remove it at the end."""
     try:
         made = tempfile.TemporaryDirectory(dir=folder, prefix=".dissensus-")
     except OSError as problem:

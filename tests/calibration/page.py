@@ -30,8 +30,8 @@ whose ranks are computed. If the sampler is correct, the ranks over studies are 
 question (Talts et al. 2018; Modrak et al. 2023). Ranks that are not uniform show a fault of the
 sampler or of its warm-up, or a difference between the simulated and the fitted model.
 
-The full tests take hours and do not run with every change, but reduced forms of most of them do.
-The table gives the days on which the full tests ran and passed:
+The full tests take hours and do not run with every change; shorter versions of most of them run
+with every change. The table gives the days on which the full tests ran and passed:
 
 ```{{csv-table}}
 :file: calibration/passes.csv
@@ -43,17 +43,17 @@ model that `build` returns, and fitted by `fit`. The code of these tests is the 
 The other forms are simulated by NumPy code without PyMC, written by hand from the models' cards.
 
 In the forms *errors together* and *weight of a system*, the correlation of errors and the weight of
-a system's predictions are learned from known labels. This is not a generative model of known labels
+a system's predictions are learned from known labels. There is no generative model of known labels
 and annotations together, because the annotators' parameters are learned from the annotations alone.
-Each of the two forms therefore simulates only the part that has a joint distribution. It has 5,000
-items, which determine the annotators' parameters (`tests/calibration/truth_correlated.py`).
+Each of the two forms therefore simulates only the part that has a joint distribution. A study has
+5,000 items, which determine the annotators' parameters (`tests/calibration/truth_correlated.py`).
 
 In the pictures, the line is the distribution function of the ranks minus its expectation. If the
 sampler is correct, the whole line is within the grey band with probability .95 (Säilynoja, Bürkner
 & Vehtari 2022). In the tables, n is the number of studies with this question, and p is the
-probability that uniform ranks deviate at least as much. It is estimated by simulation and is never
-below 1/2001. A question passes if p > 1/1000. If all {questions} questions are right,
-about {expected:.1f} of them will fail.
+probability that uniform ranks deviate at least as much as the observed ranks. It is estimated by
+simulation and is never below 1/2001. A question passes if p > 1/1000. If all samplers are correct,
+about {expected:.1f} of the {questions} questions are expected to fail.
 
 {found}
 
@@ -119,10 +119,10 @@ def head(every: Mapping[str, str], actual: Sequence[Record], wanted: Sequence[st
     words = [
         f"**{judged.count('pass')} of {n} questions pass** in {len(every)} forms of "
         f"{len({name.split(':')[0] for name in every})} models, "
-        f"{studies:,} studies, run {when}{f', the last with {message}' if message else ''}.",
+        f"{studies:,} studies, run {when}{f', the last run with {message}' if message else ''}.",
     ]
     if stale:
-        words.append(f"For {stale} of the forms, sources have changed since the run.")
+        words.append(f"For {stale} of the forms, source files have changed since the run.")
     lacking = f"Not run yet, of {len(wanted)} forms: {'; '.join(missing)}.\n\n" if missing else ""
     return _HEAD.format(
         questions=n, expected=n * FALSE_ALARM, found=" ".join(words), missing=lacking,

@@ -219,7 +219,7 @@ def test_of_items_with_one_label_the_known_ones_tell_how_good_annotators_are():
     labels = np.where(rng.random(300) < 0.95, truth, 1 - truth)
     ann = dx.annotations({"item": range(300), "annotator": np.arange(300) % 3, "label": labels})
     known = dict(enumerate(truth[:150].tolist()))
-    with pytest.warns(dx.DissensusWarning, match="estimated from the known labels only"):
+    with pytest.warns(dx.DissensusWarning, match="only from items whose true label is known"):
         fit = ROWS.fit(
             ann, pooling="none", truth=known, error_correlation="learned", draws=300, **QUICK
         )

@@ -220,7 +220,8 @@ def deviations(votes: Votes) -> Floats:
     r"""Return the contribution of each vote to each agreement (vote, quantity).
 
     The quantities are the agreement of each system, and last that of pairs of votes. If votes on an
-    item are independent, the variance of an agreement is the sum of squared contributions.
+    item are independent, the sum of the votes' squared contributions estimates the variance of an
+    agreement.
 
     On an item with m votes, let :math:`x_j` be the agreement of vote j with a system, and
     :math:`\bar x` their mean. Vote j contributes :math:`(x_j - \bar x) / \sqrt{m (m - 1)}` to

@@ -35,7 +35,7 @@ class Categories:
     """(label): position of the label's category in ``names``."""
 
     def plausibility(self, theta: xr.DataArray) -> xr.DataArray:
-        """Return plausibilities of categories: each category has the sum over its labels."""
+        """Return the plausibility of each category: the sum of the plausibilities of its labels."""
         mapping = dict(zip(self.labels.tolist(), self.codes.tolist(), strict=True))
         grouped = metrics.get("group_labels").function(theta, mapping)
         # Categories of which only systems gave labels have plausibility 0.

@@ -223,8 +223,9 @@ def _design(annotations: xr.Dataset, family: str, reference: Any, by_name: bool)
     anonymous = int(voices_per(annotations, ANNOTATOR).max()) < 2
     if anonymous:
         remarks.append(
-            "No annotator labelled two items: differences between annotators are not separable "
-            "from chance. The model has no annotator effects, and there is no annotator ICC."
+            "No annotator labelled two items: differences between annotators cannot be separated "
+            "from residual variation. The model has no annotator effects, and there is no "
+            "annotator ICC."
         )
     shared = 0
     if several:

@@ -323,7 +323,7 @@ class PluggedRecipe(Recipe):
         return _completed(fitted, self.model, options)
 
     def check_options(self, reliability: Any, hyper: Any) -> None:
-        """Raise if the model does not have a given hyperparameter, or has no reliability."""
+        """Raise if a hyperparameter or a reliability is given that the model does not have."""
         super().check_options(reliability, hyper)
         if reliability is not None and not self._knows_reliability():
             raise ArgumentError(

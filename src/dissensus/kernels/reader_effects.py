@@ -14,9 +14,9 @@ grade. Given effects, these parameters are drawn with all other latent numbers i
 
 Separations are normal around :math:`T` times the probit of an average area, where :math:`T^2` is
 the sum of the latent variances of a positive and a negative case. All Gaussian parts are drawn
-jointly: separations with the effects of cases integrated out, then the effects. Moves that do not
-change the likelihood follow: a shift of all cases, and a stretch of all parameters except the
-standard deviation of residuals (Liu & Sabatti 2000).
+jointly: separations with the effects of cases integrated out, then the effects. Then two moves are
+made that do not change the likelihood (Liu & Sabatti 2000). One shifts the effects of all cases.
+The other multiplies all parameters except the residual standard deviation by a factor.
 """
 
 from __future__ import annotations

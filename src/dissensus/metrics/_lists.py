@@ -263,7 +263,7 @@ PLACE = "place"
 
 
 def top_labels(plausibility: xr.DataArray, label_space: Space, depth: int) -> xr.DataArray:
-    """Return the codes of each draw's ``depth`` most plausible labels (..., item, place).
+    """Return the codes of the ``depth`` most plausible labels in each draw (..., item, place).
 
     Codes are negative for labels without a name.
     """

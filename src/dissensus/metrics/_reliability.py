@@ -108,8 +108,8 @@ def annotator_icc(fit: Any, scale: str = "latent") -> xr.DataArray:
     Notes
     -----
     Lower values are better. If the annotator ICC exceeds the ICC, a label depends more on its
-    annotator than on its item, and the source calls such data unacceptable. Which of the two is
-    larger does not depend on the scale.
+    annotator than on its item, and Quinn, Miles and Wong call such data unacceptable. Which of the
+    two is larger does not depend on the scale.
 
     Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings" ("labeler
     ICC").

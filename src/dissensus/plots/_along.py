@@ -136,7 +136,7 @@ def models(
         look.titled(ax, str(side.attrs["model"]))
         ax.set_xlabel("reliability")
         _mark_reference(ax, side)
-    # After the curves of both panels, the limits of the shared axis are final.
+    # A second loop: the limits of the shared axis are final after the curves of both panels.
     for ax, heights in zip(axes, ends, strict=True):
         _metric_axis(ax, name)
         if narrow or ax is axes[-1]:

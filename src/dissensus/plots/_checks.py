@@ -24,7 +24,7 @@ from dissensus.wording import capital, coefficient_title, number, percent, proba
 
 _BINS: Final = 24
 
-# Statistics of all annotations: a histogram of replicates, and a line.
+# Statistics of all annotations: a histogram of replicates, and a line at the observed value.
 
 
 def agreement_check(

@@ -150,12 +150,12 @@ def tips() -> Iterator[None]:
 
 
 def are_wanted() -> bool:
-    """Return whether marks have texts: if not, callers need not make the texts."""
+    """Return whether tooltips are wanted, as on web pages; if not, callers can skip their texts."""
     return _WANTED.get()
 
 
 def tip(ax: Axes, x: float, y: float, text: str) -> None:
-    """Put an invisible mark with a text on a point, if marks have texts."""
+    """Put an invisible mark with a tooltip on a point, if tooltips are wanted."""
     if are_wanted():
         ax.plot([x], [y], marker="o", markersize=_SIZE, alpha=0.0, linestyle="",
                 gid=f"{PREFIX}{clean(text)}")  # fmt: skip

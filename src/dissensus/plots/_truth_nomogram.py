@@ -257,7 +257,8 @@ def _majorities(ax: Axes, n_labels: int, target: float) -> None:
 
 def _needed(ax: Axes, n_labels: int, target: float) -> None:
     x = np.linspace(1 / n_labels, 1, 2 * _POINTS)
-    # Only accuracies for which the number is on the axis: near chance, the number is unbounded.
+    # Near chance the needed number of annotators is unbounded: leave out accuracies that need more
+    # than the axis shows.
     x = x[majority_accuracy(_COUNTS[-1], xr.DataArray(x, dims="x"), n_labels).to_numpy() >= target]
     y = annotators_for_truth(x, target, n_labels)
     ax.step(x, y, where="post", color=look.style(0).color, linewidth=1.4)

@@ -343,11 +343,11 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
     -------
     str
         Mean and interval of each number, of the kind and probability of ArviZ's settings. Numbers
-        of annotators, and numbers with infinite draws, have a median and an equal-tailed interval.
-        Then the number of draws, the smallest effective sample sizes, the largest r-hat, and the
-        largest Monte Carlo error of the means. Unreliable numbers are marked, with the reason, as
-        far as the draws show it. For metrics, `dissensus.summary` of an evaluation also considers
-        the diagnostics of the fit.
+        of annotators, and numbers of which some draws are infinite, have a median and an
+        equal-tailed interval instead. Then the number of draws, the smallest effective sample
+        sizes, the largest r-hat, and the largest Monte Carlo error of the means. Unreliable numbers
+        are marked, with the reason, as far as the draws show it. For metrics, `dissensus.summary`
+        of an evaluation also considers the diagnostics of the fit.
 
     Raises
     ------

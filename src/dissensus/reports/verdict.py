@@ -225,7 +225,7 @@ def _state(p: float, *, has_few_items: bool) -> str:
 
 
 def table(evaluation: xr.DataTree, lead: Lead | None) -> Table | None:
-    """Return systems with intervals and a comparison with an annotator, who also has a row."""
+    """Return a table of systems with intervals, compared with an annotator, who has a row too."""
     if lead is None:
         return None
     level, d = evidence.level(), lead.digits

@@ -152,7 +152,8 @@ def written(model: Any) -> Any:
 def is_as_written(model: Any) -> bool:
     """Return whether a model has exactly the parts that the library gave it.
 
-    Such a model needs no proof. A model with replaced data does not have the same parts.
+    The posterior of such a model need not be compared with the one that the step samples. A model
+    with replaced data does not have the same parts.
     """
     parts = _WRITTEN[model].parts if model in _WRITTEN else None
     return parts is not None and _are(parts, _parts(model) + _inputs(model))

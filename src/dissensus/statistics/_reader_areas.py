@@ -264,7 +264,7 @@ class Measured(NamedTuple):
 
 
 def _powers(reading: Reading, study: Study, true: Truth) -> Floats | None:
-    """Return the power for the weight of each case of a reading; None if all cases were read.
+    """Return the exponent of each case's weight in a reading; None if all cases were read.
 
     The gamma weights have the right variance for all n cases of the study. For a reading of m < n
     cases, a weight needs the variance of a gamma variable of shape (m - 2) / m, which is larger. A

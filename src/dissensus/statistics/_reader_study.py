@@ -145,7 +145,8 @@ def reader_study(
         ``score``, and ``system`` if there are several systems; a score for each case; or
         `dissensus.predictions` that are numbers.
     new_readers : bool, default True
-        True: averages are for all readers like these. False: for these readers.
+        True: averages are for the population of which these readers are a sample. False: for these
+        readers.
     new_cases : bool, default True
         True: areas are for all cases like these. False: for these cases.
     draws : int, optional

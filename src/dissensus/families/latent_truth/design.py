@@ -42,7 +42,10 @@ def _warnings(process: Process) -> Iterator[str]:
     item, respondent = process.item[seen], process.respondent[seen]
     most = int(np.bincount(item).max())
     if most < 2 and (process.known >= 0).any():
-        yield "No item has two labels: accuracies are estimated from the known labels only."
+        yield (
+            "No item has two labels: accuracies are estimated only from items whose true label is "
+            "known. Get two or more labels for some of the other items."
+        )
         return
     if most < 2:
         yield (

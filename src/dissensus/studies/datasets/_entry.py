@@ -104,7 +104,7 @@ class Entry:
 
 
 def per_item(frame: pd.DataFrame, item: str, column: str, annotations: xr.Dataset) -> xr.DataArray:
-    """Return a column with one value per item, in the order of items of the annotations."""
+    """Return a column with one value per item, in the item order of the annotations."""
     first = frame.drop_duplicates(item).set_index(item)[column]
     items = annotations[ITEM].to_numpy()
     values = np.asarray(first.loc[items].to_list())

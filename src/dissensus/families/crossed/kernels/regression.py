@@ -88,7 +88,7 @@ def _side(
 
 
 def sum_covariates(regression: Regression, latent: Floats, out: Floats) -> None:
-    """Write sums of covariates times latent numbers (pool, term)."""
+    """Write to ``out`` (pool, term) the sum over labels of covariate times latent number."""
     for p, (rows, value) in enumerate(zip(regression.rows, regression.value, strict=True)):
         out[p] = latent[rows] @ value
 

@@ -347,7 +347,7 @@ def _is_of(of: int, system: int, n_systems: int) -> bool:
 
 @inner
 def _multiply(factor: float, of: int, votes: Votes, par: Parameters) -> None:
-    """Multiply a spread, and all numbers that have it."""
+    """Multiply a spread, and all effects whose prior has this spread, by a given factor."""
     par.spread[of] *= factor
     if of == STRENGTH:
         for k in range(len(par.strength)):
@@ -392,7 +392,7 @@ def stretch(
     state: State, votes: Votes, form: Form, par: Parameters, scale: Floats, of: int,
     table: Floats, own: Floats, rows: Floats,
 ) -> None:  # fmt: skip
-    """Multiply a spread, and all numbers that have it, by a random factor."""
+    """Multiply a spread, and all effects whose prior has this spread, by a random factor."""
     fill_table(votes, form, par, table)
     for t in range(len(votes.left)):
         if of == STRENGTH:

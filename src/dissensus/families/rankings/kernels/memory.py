@@ -38,7 +38,7 @@ WIDEST = 600.0
 
 @inner
 def times_ranked(rankings: Rankings, item: int) -> Floats:
-    """Count the rankings that put each cell into a block with something after it."""
+    """For each cell, count the rankings that list it in a block that is not the last."""
     n_cells = rankings.cell_start[item + 1] - rankings.cell_start[item]
     count = np.zeros(n_cells)
     for ranking in range(rankings.item_start[item], rankings.item_start[item + 1]):
