@@ -103,7 +103,7 @@ def test_a_first_fit_in_a_second_process_compiles_nothing(name, tmp_path):
 
 
 TWICE = {
-    "_merge", "_sort_run", "sort_with",  # of numbers and of whole numbers
+    "_merge", "_sort_run", "sort_with", "sorted_with_order",  # of numbers and of whole numbers
     "_masses",  # of a whole array, and of one of its columns
     "_draw", "_draw_in_logs", "_fill",  # draws of one item, and of several
     # Parts of draws, which are not copied for it:
