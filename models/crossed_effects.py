@@ -24,11 +24,11 @@ are then for items and annotators with equal covariates.
 Any design is allowed: annotators with few labels, items with few labels. With ``anonymous=True``
 annotators have no effects, for data in which a name stands for different people on different items.
 
-The model has no interaction of annotator and item, and no effect of clusters. If annotators repeat
-their labels of an item (``trial=``), ``sigma_item`` and the ICC are too high. If items of a cluster
-are alike (``cluster=``), intervals for new items are too narrow. All annotators have one ``sigma``:
-if some have more noise, its intervals are too narrow for other annotators. A `DesignWarning`
-reports each of the three.
+The model has no effects of pairs of annotator and item, or of clusters. If annotators repeat their
+labels of an item (``trial=``), ``sigma_item`` and the ICC are too high. If items of a cluster are
+alike (``cluster=``), intervals for new items are too narrow. All annotators have one ``sigma``: if
+some have more noise, its intervals are too narrow for other annotators. A `DesignWarning` reports
+each of the three.
 
 Priors and why. The priors are weakly informative, and can be set with ``priors=``. Standard
 deviations are half-t with 3 degrees of freedom, whose heavy tail allows data to overrule the prior:

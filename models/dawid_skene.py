@@ -93,9 +93,9 @@ items:
   prediction and fraction, the share of right predictions has a Beta prior around the share given
   the fraction alone, with the weight of four items. The latter has a Beta prior around the share on
   all labelled items, with the weight of two items. The last share has a uniform prior.
-- An annotator's labels are right as often as on labelled items on which a similar fraction of
-  systems gives the leading prediction; the priors are similar. An annotator is better or worse than
-  the other annotators by as much as on the items that the annotator labelled.
+- Annotators' labels are right as often as on labelled items on which a similar fraction of systems
+  gives the leading prediction; the priors are similar. An annotator is better or worse than the
+  other annotators by as much as on the items that the annotator labelled.
 - Labelled items are taken for a random sample of the items that are similar to them: if people
   chose easy items, accuracies are too high. With one system, all items are taken to be as hard as
   the labelled items.
@@ -329,7 +329,7 @@ def _annotators(process: Process) -> tuple[Any, Any]:
 
 
 def _around(process: Process, population: Any) -> tuple[Any, Any]:
-    """Add annotators' matrices around the population's matrix; return them as `_annotators`."""
+    """Add annotators' matrices around the population's; return them as `_annotators` does."""
     import pymc as pm
     import pytensor.tensor as pt
 

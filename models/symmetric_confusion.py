@@ -238,7 +238,10 @@ def _source(process: Process, spread: Any, base: Any) -> likelihood.Source | Non
 
 
 def _base(process: Process) -> Any:
-    """Return log-probabilities of equal errors, or of errors that decay (label, response)."""
+    """Return log-probabilities (label, response) of equal errors, or of errors that decay.
+
+    In the second case, add the decay with distance.
+    """
     import pymc as pm
     import pytensor.tensor as pt
 

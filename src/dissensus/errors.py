@@ -296,7 +296,7 @@ def held_back() -> Iterator[list[HeldWarning]]:
 
 
 def resembling(name: str, names: Iterable[str]) -> str:
-    """Return the one of ``names`` that is equal except for capitals and blanks; else "".
+    """Return the only one of ``names`` that differs just in capitals and blanks; "" otherwise.
 
     Examples
     --------

@@ -37,8 +37,8 @@ _TITLES: Final = {
 def share(value: float, digits: int = 2) -> str:
     """Write a share, a probability or their mean: .83, 1.00, or n/a.
 
-    Numbers of 10 or more, such as errors in the unit of the scores, have one decimal fewer for each
-    digit before the point after the first.
+    Numbers of 10 or more, such as errors in the unit of the scores, have fewer decimals: one fewer
+    for each digit before the point, except the first digit.
 
     >>> share(0.834), share(1), share(0), share(float("nan"))
     ('.83', '1.00', '.00', 'n/a')

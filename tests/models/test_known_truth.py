@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pymc as pm
@@ -227,6 +229,27 @@ def test_of_items_with_one_label_the_known_ones_tell_how_good_annotators_are():
     low, high = draws.quantile([0.055, 0.945]).values
     assert low <= (labels == truth).mean() <= high
     assert high - low < 0.08
+
+
+@pytest.mark.long
+def test_a_built_model_has_known_labels_of_items_with_one_label_as_evidence():
+    """Against `fit`, which does not read the PyMC model, and the shares of right labels."""
+    rng = np.random.default_rng(4)
+    truth = rng.integers(2, size=300)
+    labels = np.where(rng.random(300) < np.array([0.95, 0.6])[truth], truth, 1 - truth)
+    ann = dx.annotations({"item": range(300), "annotator": [0] * 300, "label": labels})
+    known = dict(enumerate(truth.tolist()))
+    options = {"pooling": "none", "error_correlation": 0.5, "truth": known}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dx.DissensusWarning)  # no item has two labels
+        fit = ROWS.fit(ann, **options, draws=500, **QUICK)
+        model = ROWS.build(ann, **options)
+    with model:
+        trace = pm.sample(500, tune=200, chains=2, random_seed=1, progressbar=False)
+    right = [(labels == truth)[truth == k].mean() for k in (0, 1)]
+    for result in (fit, trace):
+        rows = result["posterior"]["confusion"].mean(("chain", "draw")).squeeze("annotator")
+        np.testing.assert_allclose(np.diag(rows), right, atol=0.02)
 
 
 def test_one_accuracy_for_all_is_that_of_all_their_labels():

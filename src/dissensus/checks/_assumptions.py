@@ -66,7 +66,7 @@ def _richer(errors: str, *, ordered: bool) -> str | None:
 
 
 def _changes(settings: Mapping[str, Any], against: set[str], *, ordered: bool) -> dict[str, Any]:
-    """Return changed settings of accuracies and errors, or the key ``model`` if none suffices."""
+    """Return changed settings of accuracies and errors; key ``model`` if errors need matrices."""
     change: dict[str, Any] = {}
     if "annotator_agreement" in against and settings.get("accuracy") == "common":
         change["accuracy"] = "annotator"

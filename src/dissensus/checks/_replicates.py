@@ -176,7 +176,7 @@ def with_names(codes: Ints, item: Ints, space: Space, start: int) -> Ints:
 
 
 def unnamed_labels(named: Ints, n_labels: int) -> Ints:
-    """Return codes of labels, those that are not named for the item first: (item, label)."""
+    """Return codes of labels, those that are not named for the item first: (item, place)."""
     used = np.zeros((len(named), n_labels + 1), dtype=bool)
     np.put_along_axis(used, np.where(named < 0, n_labels, named), True, axis=1)
     return np.argsort(used[:, :n_labels], axis=1, kind="stable")

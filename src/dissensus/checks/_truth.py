@@ -127,7 +127,7 @@ def require_whole(fit: xr.DataTree, drawn: xr.Dataset, dims: tuple[str, ...]) ->
 
 
 def _thinned(drawn: xr.Dataset, draws: int | None, width: int) -> xr.Dataset:
-    """Keep at most ``draws`` evenly spaced draws, as many per chain, that fit in memory."""
+    """Keep at most ``draws`` evenly spaced draws that fit in memory, equally many per chain."""
     n_chains, n = drawn.sizes[CHAIN], drawn.sizes[DRAW]
     n_wanted = n * n_chains if draws is None else arguments.whole("draws", draws)
     n_wanted = min(n_wanted, _CELLS // width)
@@ -149,7 +149,7 @@ def _repeats(item: Ints, annotator: Ints) -> Ints:
 
 
 def in_place(posterior: xr.Dataset, labels: npt.NDArray[np.generic]) -> xr.DataArray:
-    """Return the probability that a true label is also its most frequent response: (label)."""
+    """Return the probability (label) that the most frequent response to a label is this label."""
     whole = _confusion(posterior, len(labels))
     largest = np.diagonal(whole, axis1=-2, axis2=-1) >= whole.max(axis=-1)
     share = largest.mean(axis=tuple(range(largest.ndim - 1)))

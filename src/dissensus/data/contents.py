@@ -105,7 +105,7 @@ def vote_contents(votes: xr.Dataset) -> dict[str, Any]:
 
 
 def prediction_contents(annotations: xr.Dataset, predictions: xr.Dataset) -> dict[str, Any]:
-    """Return counts that describe predictions, and the items and labels without annotations."""
+    """Return counts that describe predictions, and the items and labels outside the annotations."""
     annotated, predicted = (data[ITEM].to_numpy() for data in (annotations, predictions))
     # Predicted whole numbers are read as labels; with continuous annotations, they are scores.
     numeric = annotations.attrs["kind"] == "continuous" and has_numbers(predictions)

@@ -502,10 +502,10 @@ def features(
 ) -> Features:
     """Return predictions as features of items and labels.
 
-    Features of items without predictions are 0, and labels outside the label space are ignored. A
-    predicted label has the value 1; labels that are tied in the first block share the 1. With
-    ``whole_lists``, labels in later blocks have the value 1 / log2(1 + block), the discount of
-    Jarvelin & Kekalainen (2002), unless the system has probabilities.
+    Features of items without predictions are 0, and labels outside the label space are ignored. The
+    first label of a list has the value 1; labels that are tied in the first block share the 1.
+    Later labels have the value 0. With ``whole_lists`` they have the value 1 / log2(1 + block), the
+    discount of Jarvelin & Kekalainen (2002), unless the system has probabilities.
     """
     if predictions is None:
         return Features([], [], [])

@@ -154,7 +154,8 @@ def gathered(
     none : label or None
         The word for an answer without labels.
     labels : Encoded or None
-        The label space; by default all labels in the table.
+        The label space; by default the categories of an ordered categorical, or all labels that
+        occur in other columns.
     """
     name = names["label"]
     between = _separator(separator)

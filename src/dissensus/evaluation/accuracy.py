@@ -509,7 +509,7 @@ def design_effect(fit: xr.DataTree, annotations: xr.Dataset) -> xr.DataArray:
 
 
 def _to_know(variance: xr.DataArray, n_items: xr.DataArray) -> xr.DataArray:
-    """Return the number (system) of items whose truth must be known for an interval of `WIDTH`.
+    """Return how many items' truth (system) must be known for an interval of width `WIDTH`.
 
     The mean over m of n items estimates the mean over all with variance v (1/m - 1/n), if v is the
     variance of a single answer.

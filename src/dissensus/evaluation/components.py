@@ -341,7 +341,7 @@ MOST_TIMES: Final = 8
 
 
 def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
-    """Fit the model; return ``components``, with two groups below it, and ``pools`` if any."""
+    """Fit the model; return ``components``, with two groups below it, and with pools ``pools``."""
     annotations = groups["annotations"]
     per_chain = _draws(annotations, settings.draws // settings.chains)
     name = "cross_replication" if plan.pools else "crossed_effects"

@@ -132,7 +132,7 @@ def evaluate(
     truth_model : {"auto", "dawid_skene", "symmetric_confusion"} or None
         Model of one true label, for accuracies. By default the one that predicts labels better.
         No model is fitted to numbers, to rankings, to more than 30 labels, or if fewer than five
-        items have two annotators and fewer than five have a known label. From a list of a system,
+        items have two annotators and fewer than five have a known label. Of a system's list, only
         the first label counts.
     error_correlation : "learned", float or (median, spread)
         Correlation of the errors of an item's annotators, see `models.dawid_skene`. By default its

@@ -437,7 +437,7 @@ RECIPES: Final = (
 
 _DEFAULT: Final = {"continuous": "normal_scores", "ranking": "plackett_luce"}
 DEFAULT: Final = "default"
-"""Default of the argument ``companion``: the companion of the model if ``model`` is not given."""
+"""Default of the argument ``companion``: the default model's; none if ``model`` is given."""
 
 
 def recipe_for(

@@ -23,7 +23,7 @@ from dissensus.sampling import convergence, fitting
 from dissensus.sampling.checkpoints import Chain
 
 ROOM = 4 * 2**30
-"""Maximum size of the draws that grow with the items, in bytes."""
+"""Maximum size, in bytes, of draws that grow with the items, and of confusion matrices."""
 _STATS = ("lp", "diverging", "step_size")
 """The statistics of NUTS that a fit keeps."""
 
@@ -92,7 +92,7 @@ class Fit[Process: Any, Draws](ABC):
 
     @abstractmethod
     def require_room(self) -> None:
-        """Raise if the draws that grow with the items would take more than `ROOM`."""
+        """Raise if the draws that grow with items or respondents would take more than `ROOM`."""
 
     @abstractmethod
     def chain(self, rng: np.random.Generator, draws: int) -> Chain:

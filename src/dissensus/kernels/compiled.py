@@ -16,7 +16,8 @@ wrappers, for calls from Python and from C. Hence:
   (https://github.com/numba/numba/issues/10486).
 - A cached kernel contains the code of the functions it calls, but Numba only checks whether the
   file of the kernel itself has changed. After an upgrade, old code would silently be used. Kernels
-  of this module therefore also check the files of kernels that their file imports (`_sources`).
+  made by `compiled` are therefore also compiled anew if a file of kernels that their file imports
+  has changed (`_sources`).
 - Loops are written out. An assignment to a slice (``a[:] = b``), arithmetic of whole arrays and
   a sum along an axis take .2 to .3 s each to compile, and their error messages add two seconds; a
   loop takes .01 s.

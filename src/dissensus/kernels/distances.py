@@ -35,7 +35,7 @@ def reach(values: Floats, weights: Floats, tolerance: float) -> Floats:
 
 @inner
 def _apart(values: Floats, weights: Floats) -> float:
-    """Sum both weights times the absolute difference, over ordered pairs of sorted numbers."""
+    """Sum weight times weight times absolute difference, over ordered pairs of sorted numbers."""
     exceeds, total = reach(values, weights, 0.0), 0.0
     for k in range(len(values)):
         total += weights[k] * exceeds[k]
@@ -138,7 +138,7 @@ _MASI: Final = (2 / 3, 1 / 3)
 
 
 def distance_of_sets(common: Floats, left: Array, right: Array, name: str) -> Floats:
-    r"""Return distances of pairs of sets, from numbers of labels in both and in either set.
+    r"""Return distances of pairs of sets, from numbers of labels in both sets and in each set.
 
     Jaccard's distance is :math:`1 - |A \cap B| / |A \cup B|`, 0 for empty sets.
 

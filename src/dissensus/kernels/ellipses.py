@@ -33,7 +33,8 @@ from dissensus.kernels.types import Floats, Ints
 
 Density = Callable[[Floats], float]
 ByStratum = Callable[[Floats], Floats]
-"""Function that returns the log likelihood (stratum), given all numbers (`Strata.arguments`)."""
+"""Function of shared numbers and the weights of each stratum, in one array (`Strata.arguments`);
+returns the log likelihood (stratum)."""
 
 WIDER: Final = 1.1
 """Ellipses are wider than the approximation by this factor: otherwise chains stay long in tails."""
@@ -123,7 +124,7 @@ class Strata(NamedTuple):
     spread: Floats
     """(number + weight): prior standard deviations."""
     kind: Ints
-    """(weight): index of the standard deviation, between strata, of the weight."""
+    """(weight): index of the weight's standard deviation between strata."""
     n_strata: int
 
     @property

@@ -239,7 +239,7 @@ def leading_label_named(
     ``codes`` (row): label codes. Both are in the order of the data.
     ``any_tied``: whether naming one of n leading labels counts as 1; if not, it counts as 1/n.
     Returns two arrays. The first (item) is the share of annotators who name it, NaN with fewer than
-    two annotators. The second (row, in the order of ``rows``) is this count for each annotator, at
+    two annotators. The second (row, in the order of ``rows``) is 1, 1/n or 0 for each annotator, at
     the annotator's first row of an item. It is NaN in other rows, and where no other annotator gave
     a label.
 

@@ -130,7 +130,7 @@ def distinct_tops(top: Codes, listed: Codes, seen: Codes, example: Codes, out: C
 
 @inner
 def _table(code: Codes) -> Codes:
-    """Return the place of each label in a long list (code); -1 if the label is not in the list.
+    """Return the place of each label in a long list, by code; -1 if the label is not in it.
 
     The result is empty for a short list: searching the list is faster than making a table.
     """

@@ -208,7 +208,7 @@ def log_integrand(s: float, log_ratio: Floats) -> float:
 
 @inner
 def _sum(start: float, step: float, highest: float, log_ratio: Floats, share: Floats) -> float:
-    """Return the integrand's sum over even nodes; add each label's part to ``share`` (label)."""
+    """Return the sum over evenly spaced nodes; add each label's part to ``share`` (label)."""
     summed = 0.0
     for side in range(2):
         s, move = (start, step) if side == 0 else (start - step, -step)

@@ -102,9 +102,9 @@ def uniform(state: State) -> float:
 
 
 def row_keys(*names: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]:
-    """Return a key for every row, from hashes of the names of its chain, draw and item.
+    """Return a key for every row (draw, item), from hashes of the names of chain, draw and item.
 
-    The hashes are broadcast against each other. The keys of a row stay the same in a selection of
+    The hashes are broadcast against each other. The key of a row stays the same in a selection of
     draws or items.
     """
     key = mixed(np.asarray(seed % 2**64, dtype=np.uint64))

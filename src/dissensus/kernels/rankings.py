@@ -74,7 +74,7 @@ class Rankings(NamedTuple):
         )
 
     def first_blocks(self) -> Rankings:
-        """Keep only the first block of each ranking that is not closed, and all closed rankings.
+        """Keep only the first block of rankings that are not closed, and all blocks of the others.
 
         A closed ranking with only its first block would have probability 1.
 

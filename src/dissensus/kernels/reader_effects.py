@@ -16,7 +16,8 @@ Separations are normal around :math:`T` times the probit of an average area, whe
 the sum of the latent variances of a positive and a negative case. All Gaussian parts are drawn
 jointly: separations with the effects of cases integrated out, then the effects. Then two moves are
 made that do not change the likelihood (Liu & Sabatti 2000). One shifts the effects of all cases.
-The other multiplies all parameters except the residual standard deviation by a factor.
+The other multiplies separations, latent numbers, effects and their standard deviations by a common
+factor; the standard deviation of residuals stays 1.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def unnamed_label(codes: Ints, place: int, n_labels: int) -> int:
 
 @inner
 def unnamed_labels(codes: Ints, size: int, n_labels: int) -> Ints:
-    """List the codes of the remainder's labels; codes without a name are `ANONYMOUS` or below."""
+    """List the codes of the remainder's labels: `ANONYMOUS` or below for labels without a name."""
     used = np.zeros(n_labels, dtype=np.bool_)
     for c in range(len(codes)):
         if codes[c] >= 0:
@@ -181,7 +181,7 @@ def top_dense(theta: Floats, like: Codes, top: Codes) -> None:
 
 @inner
 def _insert_even(values: Floats, top: Codes, share: float, labels: Codes) -> None:
-    """Insert the remainder's labels if all have the same share."""
+    """Insert the remainder's labels, which all have the same ``share``."""
     for label in labels:
         if not _ahead(share, label, values[-1], top[-1]):
             return

@@ -41,7 +41,7 @@ _LOOPS = 4
 more dimensions, Python loops over the first ones."""
 
 _MANY = 200_000
-"""Threads are started if the largest argument has this many elements: about .2 ms of work."""
+"""Threads are started if the largest argument has at least this size: about .2 ms of work."""
 
 
 class _Argument(NamedTuple):

@@ -5,8 +5,9 @@ Correlated normal numbers (`excess`):
 .. math:: \Phi_2(h, k; \rho) - \Phi(h)\,\Phi(k) = \int_0^\rho \varphi_2(h, k; r)\,dr
 
 (Plackett 1954). The integrand is positive, so that no terms cancel, even in the tails. It is
-integrated in two parts. Up to ``_TURN``, with :math:`r = \sin\theta`, which removes the singularity
-at 1. Beyond ``_TURN``, with :math:`x = \sqrt{1 - r^2}`, where
+integrated in two parts. Up to ``_TURN``, the variable is :math:`\theta` with
+:math:`r = \sin\theta`, which removes the singularity at 1. Beyond ``_TURN``, it is
+:math:`x = \sqrt{1 - r^2}`, and
 
 .. math:: 2\pi\,\varphi_2(h, k; r)\,|dr| =
     e^{-(h - k)^2 / (2 x^2)}\; \frac{e^{-h k / (1 + r)}}{r}\,dx.
@@ -28,7 +29,7 @@ Labels by thresholds on a normal scale: a label is a sum over parts,
 Two labels that share a latent variance c have :math:`\mathrm{Corr}(X_a, X'_b) = c / (t_a t'_b)`,
 where t are total standard deviations on the latent scale. An ordered label has a part for each
 cutpoint; the part's weight is the step to the next label. A binary label of the logistic model has
-a part for each normal distribution in the mixture above, with the same weight. Hence
+a part for each normal distribution in the mixture above, with its weight in the mixture. Hence
 
 .. math:: \mathrm{Cov}(y, y') = \sum_{a, b} w_a w'_b \left[
     \Phi_2\!\left(h_a, h'_b; \tfrac{c}{t_a t'_b}\right) - \Phi(h_a)\,\Phi(h'_b)\right].

@@ -36,21 +36,21 @@ class Sums(NamedTuple):
     """(version, label, label): pairs of different labels of an item, the lower label first. Each
     pair of an item with n labels counts 1 / (n - 1), so that each label counts once."""
     agreed: Floats
-    """(version, annotator): for each label of the annotator, the share of the item's other labels
-    that are the same."""
+    """(version, annotator): share of an item's other labels that are the same, summed over the
+    annotator's labels."""
     excess: Floats
     """(version, annotator, label): count of the label minus its shares on the annotator's items."""
     items: Floats
-    """(version, 2): agreement of each item with three labels or more; square of this agreement."""
+    """(version, 2): agreement of items with three labels or more, and its square, both summed."""
     unanimous: Floats
     """(version, system, 2): number of the system's answers on items where all labels are the same;
     number of these answers that are this label."""
     split: Floats
-    """(version, system, 2): number of the system's answers on other items; for each of these
-    answers, the share of the item's labels that are the same."""
+    """(version, system, 2): number of the system's answers on other items; share of the item's
+    labels that are the same, summed over these answers."""
     same: Floats
-    """(version, system, system): for each item on which two systems give the same answer, the share
-    of pairs of labels that agree with each other and not with the answer."""
+    """(version, system, system): share of pairs of labels that agree with each other and not with
+    the answer, summed over items on which two systems give the same answer."""
 
 
 def rows(item: Ints, annotator: Ints, n_items: int, n_annotators: int, n_labels: int) -> Rows:

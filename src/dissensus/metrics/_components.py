@@ -49,7 +49,7 @@ class Components:
     label_value: xr.DataArray | None
     """The numbers of ordered labels (label)."""
     warning: str = ""
-    """Why the chains are unreliable; empty if they converged."""
+    """Why the chains are unreliable; empty if no reason is known."""
 
     @property
     def effects(self) -> xr.DataArray:

@@ -438,9 +438,9 @@ def from_top(
 ) -> Prepare:
     """Return a metric of each draw's most plausible labels, up to ``limit`` or the longest list.
 
-    ``kernel`` scores a predicted list (code, start, end) against these labels. Its last argument,
-    with core dims ``extra_dims``, is computed by ``extra`` from one system's lists and the number
-    of labels.
+    ``kernel`` takes the codes of these labels, a predicted list (code, start, end), and an argument
+    with core dims ``extra_dims``, computed by ``extra`` from one system's lists and the number of
+    these labels.
     """
 
     def prepare(theta: xr.DataArray, lists: xr.Dataset, label_space: Space) -> Score:

@@ -154,7 +154,7 @@ def _by_size(accuracy: Floats, size: Floats, n_labels: int) -> Floats:
 
 
 def _of_each(n_annotators: Any, accuracy: Numbers) -> bool:
-    """Return whether each annotator has an accuracy, or raise if their number is unknown."""
+    """Return whether accuracies are by annotator; raise if the number of annotators is unknown."""
     each = ANNOTATOR in accuracy.dims if isinstance(accuracy, xr.DataArray) else accuracy.ndim > 0
     if n_annotators is None and not each:
         raise ArgumentError(

@@ -33,7 +33,8 @@ from dissensus.metrics._lists import (
 def _weighted(limit: float, weigh: Callable[[xr.DataArray, xr.DataArray], xr.DataArray]) -> Prepare:
     """Return a metric that is a weighted sum of the overlaps at the depths up to a limit.
 
-    ``weigh`` returns the weights, from the depths 1, 2, ... and the lengths of the lists.
+    ``weigh`` returns the weights, from the depths 1, 2, ... and the lengths of the lists, which
+    are clipped to the largest depth.
     """
 
     def tail(lists: xr.Dataset, top: int) -> xr.DataArray:

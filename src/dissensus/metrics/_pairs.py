@@ -55,8 +55,8 @@ def win_rate_rows(
 
 _NODES: Final = 16, 8
 """Numbers of quadrature nodes for the difference between two systems on a new prompt, and for the
-tendency to ties; 32 and 1 if prompts do not differ in ties. Win rates are then wrong by at most
-.0004 for spreads up to 2, and by at most .0015 on the prompts of the fit."""
+tendency to ties; 32 and 1 if prompts do not differ in ties. Errors of win rates are at most .0004
+for spreads up to 2, and .0015 on the prompts of the fit."""
 
 
 def win_rate(

@@ -285,7 +285,7 @@ def confidence_difficulty(
 
 
 def _item_dots(ax: Axes, confidence: Floats, difficulty: Floats) -> None:
-    """Draw a dot for each item; with many items, also the means of tenths of the items."""
+    """Draw a dot for each item, larger for equal items; if items are many, also means of tenths."""
     points = np.stack([confidence, difficulty], axis=1)
     place, count = np.unique(points, axis=0, return_counts=True)
     n_items = len(confidence)

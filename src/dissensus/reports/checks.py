@@ -310,7 +310,7 @@ _RARE: Final = 0.01
 """Tail probabilities below this are reported. The limit is small: there are several checks."""
 _MORE: Final = 1.5
 """Minimum ratio of the shares of equal lists in the data and in the model. Ratios were .7 to .9 in
-600 real cases, and 3 or more in simulations where one of three annotators copied 1/5 of lists."""
+600 real cases, and 3 or more if one of three simulated annotators copied a fifth of the lists."""
 _APART: Final = 0.05
 """Minimum difference of the agreement on first labels in the data and in the model."""
 
@@ -388,7 +388,7 @@ _BOUNDED: Final = "top_1_accuracy"
 def _no_errors(evaluation: xr.DataTree) -> Topics:
     """Caution if systems agree with the panel on all items: no bootstrap sample has an error.
 
-    ``rate`` is the one-sided 95 % bound of Clopper & Pearson on the error rate, without any error.
+    ``rate`` is the one-sided 95 % bound of Clopper & Pearson on the error rate, given no error.
     """
     if not evidence.has(evaluation, "metrics") or _BOUNDED not in evaluation["metrics"]:
         return []

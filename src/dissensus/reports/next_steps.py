@@ -50,7 +50,7 @@ def _settled_truths(evaluation: xr.DataTree) -> frozenset[str]:
 
 
 def known_labels(evaluation: xr.DataTree) -> Facts:
-    """Return how many true labels narrow the interval of the best system's accuracy; or nothing."""
+    """Return how many true labels narrow the interval of the best system's accuracy, or {}."""
     if not evidence.has(evaluation, "accuracy"):
         return {}
     facts = accuracy_facts(evaluation)

@@ -249,7 +249,7 @@ def judge(evaluation: xr.DataTree) -> Facts:
 
 
 def _by_verdicts(evaluation: xr.DataTree) -> xr.DataArray:
-    """Return the share of judged pairs that each system wins by the verdicts; ties count half."""
+    """Return the share of its judged pairs that each system wins (system); ties count half."""
     known = evaluation["constant_data"].to_dataset()
     won = 0.5 + 0.5 * known["verdict"].mean(JUDGE).to_numpy()
     sides = np.concatenate([known["pair_left"], known["pair_right"]])

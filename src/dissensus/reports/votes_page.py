@@ -157,7 +157,7 @@ def fit_facts(evaluation: xr.DataTree) -> Facts:
     first, second = (int(data[f"{side}_code"][worst]) for side in ("first", "second"))
     won = _won(data, evaluation["annotations"].sizes[SYSTEM])
     parts = {part: float(values) for part, values in spread(data["replicated"][..., worst]).items()}
-    if apart[worst] < 0:  # the first system is the one that wins more often than expected
+    if apart[worst] < 0:  # exchange: the first system must win more often than expected
         first, second = second, first
         parts = parts | {"lower": 1 - parts["upper"], "upper": 1 - parts["lower"]}
     names = evaluation["annotations"][SYSTEM].to_numpy().tolist()

@@ -143,7 +143,7 @@ def chunk_size() -> int:
 
 
 def _require_room(draws: int) -> None:
-    """Raise if this worker lacks memory for ``draws`` bytes; the cluster would kill the worker."""
+    """Raise if this worker lacks memory for metrics of a block with ``draws`` bytes of draws."""
     if "distributed" not in sys.modules:
         return
     from distributed import get_worker

@@ -108,7 +108,7 @@ def swept(
 
 
 class _Chains:
-    """Chains, and how far each has run: an interruption may come before some run the lot."""
+    """Chains, and how far each has run: some may not have run the lot when Ctrl-C comes."""
 
     def __init__(self, runs: Sequence[Chain], first: int) -> None:
         self.runs = runs

@@ -103,9 +103,8 @@ def fleiss_kappa(annotations: xr.Dataset, *, weights: Any = None) -> xr.DataArra
     If annotators use labels with different frequencies, this lowers Fleiss' kappa and
     `krippendorff_alpha`, but not `cohen_kappa` and `iota`. Fleiss' kappa ignores the order of
     labels, and is too low on average with few items; `krippendorff_alpha` can use the order, and
-    corrects this bias.
-    Fleiss' kappa gives all *items* equal weights, `krippendorff_alpha` all *labels*: the two differ
-    if labels are missing.
+    corrects this bias. Fleiss' kappa gives all *items* equal weights, `krippendorff_alpha` all
+    *labels*: the two differ if labels are missing.
 
     With two annotators this is Scott's pi.
 

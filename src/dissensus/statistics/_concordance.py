@@ -193,9 +193,9 @@ def weighted_reliability(
         two labels. "uniform": each of n - 1 wrong labels is equally frequent, and two annotators
         who are wrong agree if their labels are equal.
     distance, max_distance
-        Graded agreement, as in `concordance`. The probability that both are right is the same for
-        unequal labels as for equal ones. With ``truth``, pairs of unequal labels do not count, as
-        at most one label is right.
+        Graded agreement, as in `concordance`. The probability that both annotators are right is the
+        same for close but unequal labels as for equal ones. With ``truth``, pairs of unequal labels
+        do not count, as at most one label is right.
     slim_majority : float
         Factor for items with a slim majority, as in `concordance`.
     per_item : bool

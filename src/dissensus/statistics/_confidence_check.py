@@ -293,7 +293,8 @@ def _totals(
 ) -> Iterator[Sides]:
     """Yield weighted numbers of right and of wrong labels (draw, column), in blocks of draws.
 
-    In each draw, all labels of a unit have the same weight, which is an exponential variable.
+    In each draw, all labels of a unit have the same weight, which is an exponential variable, and
+    one draw of the truth is used.
     """
     block = max(1, CELLS // max(units.n, *cells.tally.shape))
     by_column = cells.tally.T.tocsr()

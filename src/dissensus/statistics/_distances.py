@@ -207,7 +207,7 @@ def check_range(values: Floats, power: int, subject: str = "annotations") -> Non
 
 
 def centre_of_pairs(rows: Grouped, values: Floats) -> float:
-    """Return the centre of the numbers on items with two annotators; other numbers may be far."""
+    """Return the centre of numbers on items with two or more annotators; others may be far off."""
     paired = np.repeat(rows.n_annotators >= 2, np.diff(rows.start))
     return centre_of(values[rows.order[paired]] if 0 < paired.sum() < len(paired) else values)
 

@@ -206,7 +206,7 @@ class Measured(NamedTuple):
         true: Truth,
         observed: dict[str, Floats],
     ) -> dict[str, Floats]:
-        """Return values (draw, reading, ...) by name, and mean curves by modality (draw, modality).
+        """Return values (draw, reading, ...) by name, and mean curves (draw, modality, place).
 
         ``observed`` is the result of the method `observed`.
         """
@@ -266,9 +266,9 @@ class Measured(NamedTuple):
 def _powers(reading: Reading, study: Study, true: Truth) -> Floats | None:
     """Return the exponent of each case's weight in a reading; None if all cases were read.
 
-    The gamma weights have the right variance for all n cases of the study. For a reading of m < n
-    cases, a weight needs the variance of a gamma variable of shape (m - 2) / m, which is larger. A
-    power of the weight has this variance, is positive, and depends on the same random number.
+    The gamma weights, divided by their mean, have the right variance n / (n - 2) for all n cases of
+    the study. A reading of m < n cases needs the variance m / (m - 2), which is larger. A power of
+    the weight has this variance, is positive, and depends on the same random number.
     """
     if len(reading.case) == len(study.cases):
         return None

@@ -288,7 +288,7 @@ def _mapped(labels: SureLabels, chance: Any) -> Floats:
 
 
 def _places(labels: Names, names: list[Any]) -> Any:
-    """Return the place of each label among the names; -1 for labels without a name."""
+    """Return the place of each label among ``names``; -1 for labels that are not among them."""
     text = any(isinstance(name, str) for name in names)
     keys = np.array([str(name) for name in names] if text else names)
     if keys.ndim != 1 or pd.Index(keys).has_duplicates or keys.dtype.kind not in "biufUO":

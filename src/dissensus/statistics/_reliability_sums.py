@@ -122,7 +122,8 @@ class Prepared:
     """Sums over items, their divisors, and the layout of the quotients."""
 
     below: Matrix
-    """(item, 1): 1 if the item has two annotators. Or (item, pair): 1 if both labelled the item."""
+    """(item, 1): 1 if the item has two or more annotators. Or (item, pair): 1 if both annotators
+    labelled the item."""
     parts: tuple[Matrix, ...]
     total: Total
     reason: str
@@ -249,7 +250,7 @@ def _together(reliability: Reliability) -> Prepared:
 
 
 def _in_common(reliability: Reliability) -> tuple[tuple[Matrix, ...], Total]:
-    """Return concordance as the sums, and its `Total` times the probability of being right."""
+    """Return concordance as sums, and a `Total` that multiplies it by P(both are right)."""
     right = reliability.common()
     assert right is not None
 

@@ -133,8 +133,8 @@ def by_annotator(annotations: xr.Dataset) -> xr.DataArray:
 def credit_by_statement(annotations: xr.Dataset) -> tuple[Ints, Ints, Floats]:
     """Return the item code, annotator code and credit of each statement: (statement).
 
-    A statement is the labels of an annotator of an item with two or more annotators. The credit is
-    1/n for giving one of the n tied majority labels of the others, and else 0.
+    A statement is all labels that one annotator gave one item with two or more annotators. The
+    credit is 1/n for giving one of the n tied majority labels of the others, and else 0.
     """
     annotations = read(annotations, rankings=True, continuous=False)
     rows = rows_of(annotations)

@@ -187,7 +187,8 @@ class Export:
     ) -> str:
         """Return the name of the control or question to read: the only one, or that of label=.
 
-        The other arguments are texts for the error if there is no such name.
+        ``names`` are those in the file; the other arguments are texts for the error if there is no
+        such name.
         """
         wanted = self.options.named(LABEL)
         if wanted is None and len(names) == 1:

@@ -100,7 +100,8 @@ def typed_labels(column: pd.Series[Any], name: str, options: ReadOptions) -> pd.
     Other labels are returned unchanged. `dissensus.data.tables` converts whole numbers, in every
     column. Numbers with fractions are converted only in labels: the item "1.10" is not the item
     "1.1". Text stays text with kind="nominal", "ranking" or "set", with ranks or scores, and with a
-    label space of text. Without kind= and labels=, annotations must not mix numbers and text.
+    label space of text. With kind="continuous" it is read later. Without kind= and labels=,
+    annotations must not mix numbers and text.
     """
     if _stays_text(options):
         return column

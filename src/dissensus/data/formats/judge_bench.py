@@ -13,8 +13,8 @@ The kind follows from the metric's ``category``: "categorical" is nominal, and i
 is the label space; "graded" is ordinal; "continuous" is continuous. ``kind=`` and ``labels=`` take
 precedence. Instances without individual scores (ToxicChat has only majorities) are left out with a
 warning, and counted in ``attrs["unscored_instances"]``. ``mean_human`` and ``majority_human`` are
-not read. In some data sets, such as SummEval, the only individual score of an instance is a rounded
-mean of annotators.
+not read. In some data sets, such as SummEval, the only individual score of an instance is the
+rounded mean of several annotators' scores.
 
 Structure: JUDGE-BENCH (dmg-illc/JUDGE-BENCH on GitHub), ``data/README.md`` and
 ``data/example.json``; ``labels_list`` from the data sets in ``data/``.

@@ -87,7 +87,7 @@ def _key(item: Any, place: str) -> Any:
 
 
 def _values(problems: Problems, place: str, record: Record, wanted: str | None) -> Record:
-    """Return the values of a line by name: the answer if ``wanted``, else the metrics."""
+    """Return the values of a line by name: the answer if it is ``wanted``, else metrics."""
     if wanted is not None and wanted.partition(",")[0] == _ANSWERS:
         answers = record.get(_ANSWERS)
         if isinstance(answers, list) and len(answers) == 1 and isinstance(answers[0], str):

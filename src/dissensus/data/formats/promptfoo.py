@@ -9,8 +9,8 @@ with ``label=``. ``label="success"`` reads the verdict on the whole result (``su
 ``score``).
 
 An item is one result. Its name is ``testIdx`` or, with ``item=``, a variable (``vars``) or another
-field of the result. If there are several providers or prompts, the name includes them: "3:
-openai:gpt-4, prompt 0". ``cluster=`` and ``stratum=`` name fields or variables too. The field
+field of the result. If there are several providers or prompts, the name includes them:
+"3: openai:gpt-4, prompt 0". ``cluster=`` and ``stratum=`` name fields or variables too. The field
 "provider" is read as the provider's label or id.
 
 A result with an error of the provider or of the test (``failureReason`` 2) has no labels.

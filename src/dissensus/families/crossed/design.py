@@ -185,7 +185,7 @@ def _of_pairs(
 
 
 def _of_singles(process: Process, own: np.ndarray, pool_phrase: str) -> Iterator[str]:
-    """Warn of a single annotator or item: their standard deviation depends on its prior only."""
+    """Warn of a single annotator or item: the standard deviation then depends only on its prior."""
     people = [] if process.anonymous else [(process.member, "annotator", "sigma_annotator")]
     for codes, noun, sigma in (*people, (process.item, "item", "sigma_item")):
         if own.sum() > 1 and len(np.unique(codes[own])) == 1:

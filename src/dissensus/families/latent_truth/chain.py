@@ -59,7 +59,7 @@ class Trace(NamedTuple):
     coefficient: Floats  # (draw, term)
     item_log_likelihood: Floats  # Of one item of each pattern (draw, pattern)
     replicate: npt.NDArray[np.int32]  # Labels of new items, rows sorted by item (draw, row)
-    # The other arrays are empty if errors are independent.
+    # The arrays below are empty if errors are independent.
     correlation: Floats  # Correlation of the errors of an item's labels (draw)
     majority: Floats  # Share of items whose true label is the majority label (draw)
     system_accuracy: Floats  # Accuracy of each system against drawn true labels (draw, system)
@@ -107,10 +107,7 @@ class Chain:
         self.process = process
         self.regression = process.regression()
         self.judging = _judging(process, votes, pattern)
-        if self.judging is not None and self.judging.n_given.max() > 1:
-            # Parameters of annotators describe the label behind the annotations. It can differ from
-            # the true label, so that known true labels are left out. If every item has one label,
-            # they stay, because nothing else informs the accuracies of annotators.
+        if not process.has_informative_known:
             votes = votes._replace(known=votes.known[:0])
         self.votes = votes
         self.seen = _seen(process, votes)

@@ -146,8 +146,8 @@ def em(
             Probability of a response where the label is true; rows sum to 1.
         ``labels_given`` (annotator, label)
             Expected number of labels that the annotator gave where this label was true. Where the
-            number is 0, the likelihood does not depend on the row of ``confusion``; without
-            smoothing, the row is flat.
+            number is 0, the likelihood does not depend on the row of ``confusion``, and the row is
+            flat.
         ``truth`` (item, label)
             Probability that each label is true of this item, given prevalences and matrices.
         ``log_likelihood``

@@ -178,8 +178,8 @@ def _mixed(own: Any, taken: Any, first: int) -> Any:
 
 
 def _known_items(process: Process) -> Ints:
-    """Return the places of items with a known true label; none if errors are correlated."""
-    return np.flatnonzero((process.known >= 0) & (process.errors is None))
+    """Return the places of items with a known true label that informs annotators' parameters."""
+    return np.flatnonzero((process.known >= 0) & process.has_informative_known)
 
 
 def observed(process: Process) -> tuple[Any, Any]:

@@ -86,6 +86,19 @@ class Process(NamedTuple):
         return form.n_respondents - form.first_system if form.evidence == form.n_respondents else 0
 
     @property
+    def has_informative_known(self) -> bool:
+        """Whether known true labels inform the parameters of annotators.
+
+        If errors are correlated, these parameters describe the label behind the annotations, which
+        can differ from the true label: known labels inform them only if no item has two labels,
+        because nothing else informs the accuracies of annotators.
+        """
+        if self.errors is None:
+            return True
+        evident = self.item[self.respondent < self.form.evidence]
+        return int(np.bincount(evident, minlength=1).max()) < 2
+
+    @property
     def item_order(self) -> Ints:
         """The places of rows, in the order of their items."""
         return np.argsort(self.item, kind="stable")

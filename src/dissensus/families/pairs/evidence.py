@@ -20,7 +20,7 @@ from dissensus.wording import counted
 _ONLY: Final = "judge"
 """Name of the judge if the verdicts have no column of annotators."""
 _UNEXPLAINED: Final = 1e-9
-"""A covariate counts as linear in others if they leave this share of its squares unexplained."""
+"""A covariate is linear in others if they leave at most this share of its squares unexplained."""
 
 
 class Evidence(NamedTuple):

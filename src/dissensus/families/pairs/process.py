@@ -303,8 +303,8 @@ def _apart(process: Process) -> Iterator[str]:
 def _of_left(left: Ints, right: Ints, ahead: Ints, n: int) -> tuple[float, float]:
     """Return the share of votes that the left wins on pairs shown both ways, and its z value.
 
-    ``ahead`` is 1 if the left won, 0 for a tie, else -1. If the side does not matter, its means in
-    the two orders of a pair add up to 0. The variance of a vote is at most 1.
+    ``ahead`` is 1 if the left won, 0 for a tie, else -1. If the side does not matter, the means of
+    ``ahead`` in the two orders of a pair add up to 0. The variance of a vote is at most 1.
     """
     way, place = np.unique(left * n + right, return_inverse=True)
     count = np.bincount(place)

@@ -149,7 +149,7 @@ class Process(NamedTuple):
         return shapes(self.leaning, self.prior_draws.values[chain, :draws], low, high)
 
     def taught(self, teaches: npt.NDArray[np.bool_], *, first_labels: bool = False) -> Taught:
-        """Return the items that the prior is learned from, each with one cell of unnamed labels."""
+        """Return the items from which the prior is learned, with unnamed labels in one cell."""
         laid, n_labels = self.laid, self.annotations.sizes[LABEL]
         if self.tempering != "likelihood":
             laid = laid_out(self.annotations, self.where, self.unranked)
@@ -277,7 +277,7 @@ def prior_of(
 
 
 def _each_label(laid: LaidOut, concentration: Any) -> Floats:
-    """Return the Gamma shape of one label of each cell; if None, an item's shapes sum to 1."""
+    """Return the Gamma shape of one label of each cell; by default, an item's shapes sum to 1."""
     n_cells = laid.rankings.n_cells
     if isinstance(concentration, str):
         raise ArgumentError(

@@ -80,7 +80,7 @@ class Reading(NamedTuple):
     hyperparameters: tuple[str, ...]
     strengths: list[Strengths]
     aside: str
-    """Why the step does not move the model's hyperparameters; empty if it does, or has none."""
+    """Why the step does not move the hyperparameters; empty if it does, or if there are none."""
 
 
 def has_form(model: Any) -> bool:

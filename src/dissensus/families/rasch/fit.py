@@ -269,7 +269,8 @@ def _replicates(process: Process, draws: Draws, rng: np.random.Generator) -> Any
 
 
 _MUCH: Final = 0.1
-"""Minimum correlation for a warning: below it, six confidences are worth four independent ones."""
+"""Minimum correlation for a warning. Below it, six confidences are worth more than four
+independent confidences."""
 _ERRORS: Final = 4.0
 
 

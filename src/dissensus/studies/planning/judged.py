@@ -240,6 +240,6 @@ def _win_rates(votes: xr.Dataset, verdicts: Any, draws: int, seed: int, *, is_to
         draws=draws // 2, tune=_TUNE, chains=2, random_seed=seed, progressbar=False
     )
     fit = run(PairsFit(study, options), lambda: None, {})
-    # `evaluate` also shows rates of expected votes: votes are a sample, even if all pairs have one.
+    # Rates of expected votes, as in `evaluate`: votes are a sample, even if all pairs have one.
     rates = win_rate(fit, as_cast=False, random_seed=seed).transpose(*SAMPLE, SYSTEM).to_numpy()
     return np.asarray(rates.reshape(-1, rates.shape[-1]))

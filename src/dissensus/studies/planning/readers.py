@@ -199,7 +199,7 @@ def _planned(
 ) -> dict[str, Floats]:
     """Return half-widths of intervals and probabilities (reader, case), as means over new studies.
 
-    Non-inferiority is (2, reader, case): of the first and of the second term of the difference.
+    Non-inferiority is (2, reader, case): for the first and the second term of the difference.
     """
     shape = tuple(len(numbers) for numbers in sizes.values())
     names = ["half_width"]

@@ -51,7 +51,7 @@ def _log_designs(
     sd_item: Floats, correlation: Floats, sd: Floats, matrix: Floats, inverse: Floats,
     precision: Floats, linear: Floats,
 ) -> float:  # fmt: skip
-    """Return the designs' part of the log density; add to the precision of the pools' means."""
+    """Return the designs' part of the log density; add to the means' precision and linear term."""
     total = 0.0
     for d in range(len(n_items)):
         n = n_pools[d]

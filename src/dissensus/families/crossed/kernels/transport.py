@@ -49,7 +49,7 @@ from dissensus.kernels.special import factorised
 from dissensus.kernels.types import Codes, Floats, Indices
 
 QUARTER = 0.25
-"""Maximum information of one label about an effect, in logits."""
+"""Maximum information of one label about an effect on the logit scale."""
 
 
 class EffectRoom(NamedTuple):

@@ -112,8 +112,8 @@ def weigh(
     """Write a pattern's weights (state), divided by the largest; return the largest's logarithm.
 
     Weights are proportional to the probabilities of states, given the labels of respondents below
-    number ``evidence``. If the true label is ``known``, states with another true label have weight
-    0.
+    number ``evidence``. Unless ``known`` is -1, it is the true label: states with another true
+    label have weight 0.
     """
     for s in range(len(weight)):
         weight[s] = log_weight[s]

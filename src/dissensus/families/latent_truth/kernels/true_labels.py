@@ -482,8 +482,8 @@ def judge(
 ) -> None:  # fmt: skip
     """Write draws of each system's accuracy on new items, and of its weight.
 
-    ``correct`` is the share of these items on which the system is right. ``variance`` is the mean
-    over items of p (1 - p), where p is the probability that the system's answer is right.
+    ``correct`` is the share of the answered items on which the system is right. ``variance`` is the
+    mean over these items of p (1 - p), with p the probability that the system's answer is right.
     """
     n_labels = truth.shape[1]
     shape = (GROUPS, n_labels)

@@ -38,7 +38,7 @@ WIDEST = 600.0
 
 @inner
 def times_ranked(rankings: Rankings, item: int) -> Floats:
-    """For each cell, count the rankings that list it in a block that is not the last."""
+    """For each cell, count the rankings that list it in a block with something after it."""
     n_cells = rankings.cell_start[item + 1] - rankings.cell_start[item]
     count = np.zeros(n_cells)
     for ranking in range(rankings.item_start[item], rankings.item_start[item + 1]):

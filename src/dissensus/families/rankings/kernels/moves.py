@@ -25,7 +25,7 @@ e^delta. The order does not depend on the strengths. The log density of delta is
     + \mathrm{power} \sum_b \log P_b(\delta),
 
 where A is the sum of A over the group's units. In a set S, W is the sum over the group's units, and
-R the sum over all other units. A set with units of the group only contributes
+R the sum over all other units. If all units of a set are in the group, it contributes
 :math:`-w_S g_S \delta`. f is concave, and delta is drawn in the same way.
 
 The two densities differ only in how a tied block changes with the move. Slice sampling is compiled

@@ -296,7 +296,7 @@ def choose(
     """Draw a label that is not taken, and return its place, or `n_known` for a label of the rest.
 
     `log_other` is the log weight of all `n_other` labels of the rest together; `weight` is work
-    space, longer than `n_known`. If no label has any mass, all are equally likely.
+    space, longer than `n_known`. If no remaining label has any mass, all are equally likely.
     """
     top = log_other
     for k in range(n_known):

@@ -61,10 +61,10 @@ _DEPTH = 45.0
 """Rates of the tail below e^-45 times the largest rate do not change any sum."""
 
 _GROUP_EVERY = 3
-"""Number of sweeps per move of a group, which costs as much as moving a third of the units."""
+"""Number of sweeps per move of a group, whose cost is about that of moving a third of the units."""
 
 _ONE_IN = 3
-"""In a chain, each sweep moves one of this number of units; units take turns."""
+"""In a chain, each sweep moves one in this number of units; units take turns."""
 
 _EFFORT = 4000
 """Maximum number of places that the exact moves of a sweep read; it limits the units that move."""

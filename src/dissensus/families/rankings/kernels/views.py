@@ -339,7 +339,10 @@ def _write_tie(
     listed: Codes, low: int, high: int, position: Codes, cut: int, row: int, log_rate: Floats,
     log_own: float, log_others: float, ties: Floats, tie: int,
 ) -> None:  # fmt: skip
-    """Write a tied block, moving members first; rates are relative to the group's later rates."""
+    """Write a tied block, moving members first.
+
+    Rates are relative to the sum of the group's later rates, if there are any.
+    """
     front, back = MEMBERS, MEMBERS + high - low
     unit = 0.0 if log_own == -np.inf else log_own
     for place in range(low, high):
