@@ -35,9 +35,9 @@ two voters. If each voter votes only once or twice, as in an arena, tastes matte
 
 Votes on one prompt are alike (``items=``): all votes on the same two answers share s and u. Without
 u, these votes count as independent, and intervals are too narrow. For the 8,931 votes of LLMFAO on
-59 systems and 13 prompts, standard errors that allow for prompts are 1.5 times those that treat
-votes as independent. Some prompts have more ties (:math:`\tau_i`, ``item_tie``), such as those that
-every system answers well.
+59 systems and 13 prompts, standard errors that allow for prompts are 1.5 times as large as standard
+errors of independent votes. Some prompts have more ties (:math:`\tau_i`, ``item_tie``), such as
+those that every system answers well.
 
 A judge j, such as a language model, may have judged all pairs of answers, and people some of them
 (``predictions=``). Its verdict :math:`y_j` (1 left, 0 tie, -1 right) is evidence:

@@ -83,7 +83,7 @@ def build(
     Parameters
     ----------
     annotations : xarray.Dataset
-        Numbers, two labels, or ordered labels, with two or more pools (``pool=``).
+        Continuous, binary or ordinal labels, with two or more pools (``pool=``).
     family, priors, anonymous, formula, items, annotators
         As in `crossed_effects`. A term with ``pool``, such as ``"~ age:pool"``, has a separate
         coefficient for each pool; the pools' means are always in the model.
@@ -187,7 +187,7 @@ def fit(
     Parameters
     ----------
     annotations : xarray.Dataset
-        Numbers, two labels, or ordered labels, with two or more pools (``pool=``).
+        Continuous, binary or ordinal labels, with two or more pools (``pool=``).
     family, priors, anonymous, residual, correlation_prior, shared_annotators
         As in `build`. The same holds for ``formula``, ``items`` and ``annotators``.
     draws, tune, chains, random_seed, progressbar, sampler, checkpoint

@@ -126,8 +126,8 @@ def label_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
         Along ``annotator`` and ``label`` (shares of labels) or, for numbers, ``statistic`` (mean
         and standard deviation): ``observed``, ``replicated`` (the mean of replicates), ``lower``
         and ``upper`` (the central 90 % of replicates) and ``tail_probability``; also ``n_labels``
-        (annotator). NaN if there are too few labels. The attribute ``in_words`` names the
-        annotators in the tails.
+        (annotator). Values are NaN for an annotator without labels, the standard deviation also
+        with one label. The attribute ``in_words`` names the annotators in the tails.
 
     Notes
     -----

@@ -130,7 +130,7 @@ def _in_threads(rows: Callable[..., None], arrays: list[Any]) -> None:
 
 
 def _arguments(signature: str, layout: str) -> tuple[_Argument, ...]:
-    """Return the arguments of a kernel, read from both signatures."""
+    """Return the arguments of a kernel, read from its types and its layout of core dims."""
     dtypes = re.findall(r"(\w+)(?:\[[:, ]*\])?(?=,\s*\w|\))", signature[signature.index("(") :])
     taken, written = (re.findall(r"\(([^)]*)\)", side) for side in layout.split("->"))
     cores = [tuple(part for part in core.split(",") if part) for core in (*taken, *written)]

@@ -41,7 +41,7 @@ def tangents() -> Floats:
 
 @inner
 def join(lines: Floats) -> None:
-    """Write where neighbouring tangents meet, and the areas of the pieces."""
+    """Write the points where neighbouring tangents intersect, and the areas between them."""
     for i in range(2):
         gap = lines[SLOPE, i] - lines[SLOPE, i + 1]
         lines[EDGE, i + 1] = lines[TOUCH, i + 1]  # stays if both tangents are the same line

@@ -505,7 +505,7 @@ def _rates(member: xr.DataArray, predicted: Flags) -> xr.Dataset:
 
 
 def _places(predictions: xr.Dataset, system: int, elements: Array) -> Floats:
-    """Return each label's block in a system's lists (item, label); unlisted labels come last."""
+    """Return each label's rank in a system's lists (item, label); unlisted labels are last."""
     dims = (ITEM, POSITION)
     lists = predictions.isel({SYSTEM: system})
     code, block = (lists[name].transpose(*dims).to_numpy() for name in ("label_code", "block"))

@@ -101,9 +101,10 @@ def confidence_check(
 
         The coordinate ``level`` is a confidence, or the mean confidence of a bin. Attributes are
         the ``lowest`` and ``highest`` confidence of each level, and its ``n_labels``; ``in_words``
-        is a summary in sentences. Shares of wrong labels and discrimination are NaN, with a
-        warning, if no label (or no label of an annotator) is wrong. There is also a warning
-        for fewer than 20 units, and for a fit that did not use the confidence.
+        is a summary in sentences. ``wrong_share`` is NaN, with a warning, if no label is wrong.
+        Discrimination is NaN, with a warning, if no label is wrong or none is right; so is an
+        annotator's, for the annotator's labels. There is also a warning for fewer than 20 units,
+        and for a fit that did not use the confidence.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Genuine agreement of labels, given confidence, a distance, and chance.
+"""Genuine agreement (Cabitza et al. 2020): agreement corrected for chance by confidence.
 
 The common part of `concordance` and `weighted_reliability`.
 """

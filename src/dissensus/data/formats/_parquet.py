@@ -1,10 +1,10 @@
 """Readers of a Parquet file, and of a folder of Parquet files that may be larger than memory.
 
 With ``store=`` the rows of a folder are encoded, sorted by item, and written to Zarr. This takes
-three passes over the files, row group by row group. The first pass collects the names. The second
-pass counts the rows of each chunk of items. In the third pass, Dask moves the rows to their chunks
-(through the disk, or from worker to worker). Only the names and the current row groups are in
-memory.
+three passes over the files, row group by row group. The first pass collects the names of items,
+annotators and labels. The second pass counts the rows of each chunk of items. In the third pass,
+Dask moves the rows to their chunks (through the disk, or from worker to worker). Only the names and
+the current row groups are in memory.
 """
 
 from __future__ import annotations

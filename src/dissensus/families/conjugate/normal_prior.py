@@ -164,8 +164,8 @@ def draw_priors(
 ) -> Floats:
     """Draw one chain of priors by elliptical slices around the mode.
 
-    ``data`` is from `rounded`, and ``key`` is the seed. Returns (draw, 5 + system): x, the weights
-    of predictions, and the log density.
+    ``data`` is the result of `rounded`, and ``key`` is the seed. Returns (draw, 5 + system): x, the
+    weights of predictions, and the log density.
 
     Examples
     --------

@@ -103,7 +103,7 @@ def _likelihood(observed: Any) -> tuple[str, Any]:
 
 
 def _process(model: Any, observed: Any, family: str, eta: Any) -> Process:
-    """Return the process of a model, assuming that it is a model of crossed effects."""
+    """Return the data and settings of a PyMC model, which is assumed to have crossed effects."""
     free = {rv.name: rv for rv in model.free_RVs}
     shape = proof.shapes(model)
     pooled, anonymous = ROOT in free, ANNOTATOR not in free

@@ -6,11 +6,11 @@ of the cell's effect x is exp(s x) / prod_n (1 + exp(x) o_n). For an annotator's
 odds of cells. Odds are stored, so that each label takes one multiplication and one addition.
 
 A parabola gx - hx^2/2 approximates a log-likelihood: with the prior N(0, sd^2), it gives the mean
-and variance of the effect's posterior. The exact derivatives of the mean and variance by log sd
-follow from the posterior's third and fourth moments. Their differences from the derivatives of the
-parabola are stored too. All these numbers are computed by quadrature, at a reference value of log
-sd that a chain learns in the warm-up. They need not be accurate: they only determine the paths
-along which effects are moved (`transport`).
+and variance of the effect's posterior. The exact derivatives of the posterior's mean and variance
+with respect to log sd follow from its third and fourth moments. Their differences from the
+derivatives of the parabola are stored too. All these numbers are computed by quadrature, at a
+reference value of log sd that a chain learns in the warm-up. They need not be accurate: they only
+determine the paths along which effects are moved (`transport`).
 """
 
 from __future__ import annotations

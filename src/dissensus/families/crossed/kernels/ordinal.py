@@ -6,11 +6,12 @@ latent numbers integrated out, by one Metropolis step; the latent numbers are dr
 proposal is the normal approximation of one Newton step. With many labels it is nearly always
 accepted.
 
-In half of the sweeps, the same step multiplies the effects of one pool's items and their standard
-deviation by a factor, and those of its annotators by another factor. The reason: if most labels are
-the same, latent numbers inform about effects more than labels do, and given the latent numbers,
-standard deviations hardly move. A step with the factors of all pools would seldom be accepted. The
-other sweeps leave the factors out: with few labels, a normal approximation in them fits badly.
+In half of the sweeps, this step also rescales one pool. One factor multiplies the pool's item
+effects and their standard deviation, a second factor its annotator effects and theirs. The reason:
+if most labels are the same, latent numbers inform about effects more than labels do, and given the
+latent numbers, standard deviations hardly move. A step with the factors of all pools would seldom
+be accepted. The other sweeps leave the factors out: with few labels, a normal approximation in them
+fits badly.
 
 Gaps that labels hardly inform are *loose*: those of unused labels, and of the first and last used
 label. A normal approximation does not fit their density. Each gap is drawn by a slice, in which the

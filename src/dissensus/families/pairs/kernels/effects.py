@@ -1,4 +1,4 @@
-"""Effects of prompts and voters, one block for each, and the spreads and means of effects."""
+"""Effects of prompts and voters (one block per prompt and per voter), their spreads and means."""
 
 from __future__ import annotations
 
