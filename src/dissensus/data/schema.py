@@ -107,16 +107,16 @@ CODES: Final = {
     "cluster_code": (ITEM, CLUSTER),
     "stratum_code": (ITEM, STRATUM),
 }
-"""For each variable of codes: its dimension, and the coordinate with the names."""
+"""The dimension of each variable of codes, and the coordinate with the names."""
 
 NUMBERS: Final = {
     "value": (-np.inf, np.inf, "a finite number"),
     "rank": (1, np.inf, "1 for the first choice, 2 for the next, ..."),
     "confidence": (0.0, 1.0, "a number from 0 to 1"),
 }
-"""For each numeric variable along ``annotation``: minimum, maximum, and a description of values."""
+"""Minimum, maximum and a description of each numeric variable along ``annotation``."""
 PART: Final = "is_part"
-"""Attribute of a part of annotations, such as a chunk: it may have no rows."""
+"""Attribute of a part of annotations, such as a chunk, which may have no rows."""
 
 
 def check_annotations(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
