@@ -40,7 +40,7 @@ def _warnings(process: Process) -> Iterator[str]:
     form = process.form
     seen = process.respondent < form.evidence
     item, respondent = process.item[seen], process.respondent[seen]
-    most = int(np.bincount(item).max())
+    most = process.most_labels
     if most < 2 and (process.known >= 0).any():
         yield (
             "No item has two labels: accuracies are estimated only from items whose true label is "

@@ -86,6 +86,12 @@ class Process(NamedTuple):
         return form.n_respondents - form.first_system if form.evidence == form.n_respondents else 0
 
     @property
+    def most_labels(self) -> int:
+        """The largest number of labels of an item, by respondents who are evidence."""
+        evident = self.item[self.respondent < self.form.evidence]
+        return int(np.bincount(evident, minlength=1).max())
+
+    @property
     def has_informative_known(self) -> bool:
         """Whether known true labels inform the parameters of annotators.
 
@@ -93,10 +99,7 @@ class Process(NamedTuple):
         can differ from the true label: known labels inform them only if no item has two labels,
         because nothing else informs the accuracies of annotators.
         """
-        if self.errors is None:
-            return True
-        evident = self.item[self.respondent < self.form.evidence]
-        return int(np.bincount(evident, minlength=1).max()) < 2
+        return self.errors is None or self.most_labels < 2
 
     @property
     def item_order(self) -> Ints:
