@@ -123,6 +123,31 @@ def test_inferred_grades_are_said_to_be_classes_for_agreement():
     assert "until" not in dict(describe_annotations(ann))["kind"]
 
 
+def test_labels_that_are_all_alike_are_pointed_out():
+    rows = {"item": [1, 1, 2, 2], "annotator": list("abab"), "label": ["x"] * 4}
+    start = "All labels are 'x' (4 rows): agreement cannot be judged."
+    [note] = annotation_warnings(dx.annotations(rows))
+    assert note.startswith(start)
+    assert note.endswith("name the other labels with labels=")
+    [note] = annotation_warnings(dx.annotations(rows, labels=["x", "y"]))
+    assert note.startswith(start)
+    assert "labels=" not in note
+    assert annotation_warnings(dx.annotations(rows | {"label": list("xxxy")})) == []
+    [note] = annotation_warnings(dx.annotations(rows | {"label": ["x;y"] * 4}, kind="set",
+                                                separator=";"))  # fmt: skip
+    assert note.startswith("All labels are 'x;y'")
+
+
+def test_decimal_commas_are_pointed_out():
+    rows = {"item": [1, 1, 2, 2], "annotator": list("abab"), "label": ["0,5", "1,5", "-2", "0,5"]}
+    [note] = annotation_warnings(dx.annotations(rows))
+    assert note.startswith("All labels look like numbers with a decimal comma ('0,5')")
+    assert "str.replace(',', '.')" in note
+    for other in ("x", "1,", "1, 2"):
+        texts = dx.annotations(rows | {"label": ["0,5", "1,5", other, "0,5"]})
+        assert annotation_warnings(texts) == []
+
+
 def test_names_of_one_thing_in_two_spellings():
     ann = dx.annotations({
         "item": ["i1", "i1", "I1 ", "i2"], "annotator": ["ann", "Ann ", "bob", "bob"],

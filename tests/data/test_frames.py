@@ -275,3 +275,15 @@ def test_a_stream_is_refused_and_its_rows_are_taken(datasets):
     with pytest.raises(dx.AnnotationError, match=r"list\(data\)"):
         dx.annotations(stream)
     assert dx.annotations(list(stream)).identical(dx.annotations(COLUMNS))
+
+
+def test_levels_of_the_index_are_no_columns():
+    table = pd.DataFrame({"item": [1, 1], "annotator": ["a", "b"], "label": ["x", "y"]})
+    with pytest.raises(dx.AnnotationError, match=r"levels of the index\. Pass frame\.reset_index"):
+        dx.annotations(table.set_index(["item", "annotator"]))
+
+
+def test_the_only_column_that_is_left_is_named():
+    table = {"item": [1, 1], "worker": ["a", "b"], "sentiment": ["x", "y"]}
+    with pytest.raises(dx.AnnotationError, match="annotator='worker', label='sentiment'"):
+        dx.annotations(table)

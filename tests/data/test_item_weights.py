@@ -11,7 +11,8 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus.data.weights import by_item, item_weights, places
+from dissensus.data.tables import match
+from dissensus.data.weights import by_item, item_weights
 
 ITEMS = np.array([2, 0, 1])
 
@@ -99,10 +100,35 @@ def test_times_with_a_zone_are_others_than_those_without():
     ann = dx.annotations(pd.DataFrame({"item": zoned, "annotator": "a", "label": "x"}))
     items = ann["item"].values
     for names in (np.array(list(zoned)), zoned.to_numpy(), zoned.tz_convert("UTC").to_numpy()):
-        assert places(names, items).tolist() == [0, 1, 2]
+        assert match(items, names).tolist() == [0, 1, 2]
     for names in (DAYS.to_numpy(), np.array([zoned[0], DAYS[0]])):
-        assert (places(names, items) == -1).all()
-    assert (places(zoned.to_numpy(), np.array(["2020-05-01"])) == -1).all()
+        assert (match(items, names) == -1).all()
+    assert (match(np.array(["2020-05-01"]), zoned.to_numpy()) == -1).all()
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        list(pd.date_range("2020-05-01 10:30", periods=3, freq="6h")),
+        [True, False],
+        [Decimal("0.50"), Decimal(2)],
+        [2**70, 2**70 + 1],
+    ],
+)
+def test_the_caller_s_own_names_are_found(names):
+    ann = dx.annotations(pd.DataFrame({"item": names, "annotator": "a", "label": "x"}))
+    items, values = ann["item"].to_numpy(), dict(zip(names[::-1], "abc", strict=False))
+    expected = [values[name] for name in names]
+    assert given(values, items) == expected
+    assert given(pd.Series(values), items) == expected
+    named = xr.DataArray(list(values.values()), dims="item", coords={"item": list(values)})
+    assert given(named, items) == expected
+
+
+def test_two_spellings_of_a_day_are_one_name():
+    values = {date(2020, 5, 1): 1, datetime(2020, 5, 1): 2}
+    with pytest.raises(dx.ArgumentError, match="'2020-05-01' more than once"):
+        given(values, np.array(["2020-05-01"]))
 
 
 def test_text_that_spells_numbers_and_numbers_are_the_same_names():
@@ -122,7 +148,8 @@ def test_text_that_spells_numbers_and_numbers_are_the_same_names():
         ([1, "2", 3], "numbers; found str, such as '2'"),
         ({0: 1, 1: 1, 2: "1"}, "found str, such as '1'"),
         (pd.Series(["1", "2", "3"], index=[0, 1, 2]), "found str"),
-        ("bootstrap", "numbers; found 'bootstrap'"),
+        ("bayesian-bootstrap", r"found 'bayesian-bootstrap'. .*bayesian_bootstrap\(statistic, ann"),
+        ([0, 0, 0], "at least one of them positive; found a weight of 0 for all items"),
         (np.array(["2020", "2021", "2022"], "M8[Y]"), "found date"),
         (np.array([1j, 1, 1]), "found complex"),
         ([[1], [2, 3], [4]], "numbers; found setting an array"),
@@ -156,6 +183,12 @@ def test_what_is_no_weight_is_refused(weights, message):
 )
 def test_all_kinds_of_numbers_are_weights(weights):
     assert item_weights(weights, ITEMS, "weights").tolist() == [1.0, 2.0, 3.0]
+
+
+def test_the_first_item_with_a_wrong_weight_is_named():
+    for weights in ([1, np.nan, -1], {2: 1, 0: np.nan, 1: -1}):
+        with pytest.raises(dx.ArgumentError, match=r"^weights, item 0: .*found nan \(.*: 2 of 3"):
+            item_weights(weights, ITEMS, "weights")
 
 
 def test_the_caller_keeps_its_array():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import xarray as xr
 
@@ -30,6 +31,25 @@ ITEMS, LABELS = ANN["item"].to_numpy(), ANN["label"].to_numpy()
 )
 def test_some_labels_are_found_by_name(truth):
     np.testing.assert_array_equal(known_codes(ANN, truth), [0, 1, -1])
+
+
+@pytest.mark.parametrize(
+    "names", [pd.date_range("2020-05-01 10:00", periods=3, freq="12h").tolist(), [True, False]]
+)
+def test_items_are_named_as_in_the_caller_s_table(names):
+    ann = dx.annotations(pd.DataFrame({"item": names, "annotator": 1, "label": "y"}), labels="xy")
+    first, columns = names[:1], {"item": names[:1], "label": ["x"]}
+    expected = [0, *[-1] * (len(names) - 1)]
+    for truth in (
+        {names[0]: "x"},
+        pd.Series(["x"], index=first),
+        xr.DataArray(["x"], dims="item", coords={"item": first}),
+        columns,
+        pd.DataFrame(columns),
+        pl.DataFrame(columns),
+    ):
+        np.testing.assert_array_equal(known_codes(ann, truth), expected)
+        assert known_codes(ann, recorded(truth)).tolist() == expected
 
 
 @pytest.mark.parametrize(

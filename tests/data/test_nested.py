@@ -22,6 +22,11 @@ def test_nameless_readers_are_nobody_else():
     assert ann["annotator"].values.tolist() == ["p: 1", "p: 2", "q: 1"]
 
 
+def test_the_kind_is_given_by_the_function():
+    ann = dx.from_rankings({"p": [[["a"]]]})
+    assert (ann.attrs["kind"], ann.attrs["kind_source"]) == ("ranking", "given")
+
+
 def test_empty_rankings_keep_their_item_and_annotator():
     ann = dx.from_rankings({"p": {"ann": []}, "q": {"bob": [["a"]]}, "r": {}})
     assert ann["item"].values.tolist() == ["p", "q", "r"]
@@ -198,3 +203,24 @@ def test_a_label_without_a_hash_is_refused_in_words():
 def test_a_decimal_that_signals_is_no_label_of_a_matrix():
     ann = dx.from_matrix([[Decimal("sNaN"), Decimal(1)], [Decimal(2), None]])
     assert ann.sizes["annotation"] == 2
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"item": [1, 2], "a": [1, 2], "b": [1, 1]}),
+        pd.DataFrame({"case": [f"c{n}" for n in range(5)], "a": list("xyxyx"), "b": ["x"] * 5}),
+    ],
+)
+def test_a_column_of_items_is_no_annotator(frame):
+    name = frame.columns[0]
+    with pytest.raises(dx.AnnotationError, match=rf"frame\.set_index\('{name}'\)"):
+        dx.from_matrix(frame)
+    assert dx.from_matrix(frame.set_index(name)).sizes["annotator"] == 2
+
+
+def test_an_annotator_may_give_each_item_another_label():
+    words = pd.DataFrame({"a": list("vwxyz"), "b": list("vvwxy")})
+    assert dx.from_matrix(words).sizes["annotator"] == 2
+    scores = pd.DataFrame({"a": [0.1, 0.2, 0.3, 0.4, 0.5], "b": [0.9, 0.8, 0.7, 0.6, 0.55]})
+    assert dx.from_matrix(scores).sizes["annotator"] == 2

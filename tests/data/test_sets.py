@@ -55,6 +55,18 @@ def test_files_are_read_as_tables(tmp_path):
         dx.read_annotations(path, separator=";")
 
 
+def test_labels_may_contain_another_separator():
+    places = ["left, upper", "left, lower", "right, upper", "right, lower"]
+    space = [places[0], "left", "upper"]
+    for labels, options in (
+        (places[:2] * 2, {}), ([[place] for place in places], {}), (places, {"labels": places}),
+        (["left, upper;left", "upper", "left", "left, upper"], {"labels": space}),
+        (["left, upper;left", "upper", "left", "left, upper"], {}),
+    ):  # fmt: skip
+        ann = read(TEXT.assign(label=labels), **options)
+        assert set(ann["element"].values.tolist()) <= {*places, *space}
+
+
 def test_the_label_space_and_numbers_are_kept():
     ann = read(labels=["z", "y", "x", "w"])
     assert ann["element"].values.tolist() == ["z", "y", "x", "w"]
@@ -105,6 +117,10 @@ CASES = [
      "expected labels without ';'; found .*pass separator=';'"),
     ("entries of lists", lambda: labelled(["a;b"], ["a"], ["a"], ["b"]),
      "expected labels without ';'; found 'a;b'. Pass a separator= that is in no label"),
+    ("another separator", lambda: labelled("x;y", "y;x", "z", "none", separator=","),
+     "separator: expected text that separates .* found ',' in no answer, but answers such as "
+     "'x;y' and 1 more. .*pass separator=';'. .*name all labels with labels="),
+    ("another separator, once", lambda: labelled("x, y", "x", "y", "none"), "separator=','"),
     ("nothing between", lambda: read(TEXT.assign(label="x;;y")),
      "row 0: expected a label before and after each ';'"),
     ("a blank", lambda: labelled("x", "", "y", "z"),
@@ -386,6 +402,9 @@ def test_refusals_of_predicted_sets():
         ("separator", lambda: dx.predictions(system_sets(), separator=";"), "separator: .*kind="),
         ("none", lambda: dx.predictions(system_sets(), none="x"), "none: .*kind="),
         ("score", lambda: predicted(score="label"), "kind: expected .*score= or rank="),
+        ("another separator", lambda: predicted(
+            {"item": [1, 2], "system": ["m", "m"], "label": ["a|b", "b|a"]}, separator=";"),
+         r"separator: .*pass separator='\|'. .*give answers as lists"),
         ("mixed", lambda: predicted({**columns, "label": ["a;b", "c"]}, separator=";"),
          r"rows 0 and 1 \(item 1, system 'm'\).*one row for each answer"),
         ("twice", lambda: predicted({**columns, "label": ["a", "a"]}), "each label once"),

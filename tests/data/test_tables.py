@@ -221,10 +221,28 @@ def test_what_is_no_number_names_column_and_row(column, row, words):
         (np.array(["b", "a", None], object), np.array(["b", "a", None], object), [0, 1, 2]),
         (np.array([np.nan, 2.0]), np.array([np.nan, 2.0]), [0, 1]),
         (np.array(["1", "2"]), np.array([1, 2]), [0, 1]),
+        (np.array([True, False]), np.array([0, 1]), [1, 0]),
+        (np.array([True, np.False_], object), np.array(["x", "0", "1"]), [2, 1]),
+        (np.array([True, False]), np.array(["False", "True"]), [1, 0]),
+        (np.array([Decimal("1.50"), Decimal(2)]), np.array([2.0, 1.5]), [1, 0]),
+        (np.array([2**70, 1]), np.array(["1", str(2**70)]), [1, 0]),
+        (np.array([Decimal("Infinity")]), np.array([1.0]), [-1]),
+        (np.array([dt.date(1, 1, 1), dt.date(9999, 1, 1)]), np.array(["9999-01-01"]), [-1, 0]),
+        (np.array([pd.Timestamp("2021-01-02"), pd.NaT]), np.array(["2021-01-02"]), [0, -1]),
+        (np.array(["2021-01-02"]), np.array(["2021-01-03", "2021-01-02"], "M8[ns]"), [1]),
+        (np.array([dt.date(2021, 1, 2)]), np.array(["2021-01-02"], "M8[s]"), [0]),
     ],
 )
-def test_match_compares_text_with_numbers_by_spelling(values, vocabulary, expected):
+def test_match_compares_names_as_they_are_stored(values, vocabulary, expected):
     assert match(values, vocabulary).tolist() == expected
+
+
+@settings(max_examples=10)
+@given(st.lists(st.datetimes(), min_size=1, max_size=5, unique=True), st.data())
+def test_some_of_the_stored_times_are_found(times, data):
+    some = data.draw(st.lists(st.sampled_from(range(len(times))), min_size=1, unique=True))
+    vocabulary = encode(objects(*times), "x").values
+    assert match(np.array([times[k] for k in some]), vocabulary).tolist() == some
 
 
 VALUES = st.one_of(

@@ -82,7 +82,7 @@ def of_weights():
     top, names = partial(dx.top_k_accuracy, THETA, PREDICTED), {"item": ["i0", "i1", "i2"]}
     drawn = xr.DataArray(np.ones((2, 3, 3)), names, (*SAMPLE, "item"))
     return [
-        (words, partial(top, weights=weights), f"weights: .*{words}")
+        (words, partial(top, weights=weights), f"^weights.*{words}")
         for weights, words in (
             ([1, -1, 1], "finite, non-negative weights"),
             ([1, np.nan, 1], "finite, non-negative weights"),

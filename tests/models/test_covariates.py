@@ -187,6 +187,15 @@ def test_the_order_of_rows_and_rows_of_others_do_not_matter():
     np.testing.assert_array_equal(first.posterior["coefficient"], second.posterior["coefficient"])
 
 
+def test_items_are_named_as_in_the_caller_s_table():
+    words, times = np.arange(4.0), pd.date_range("2020-05-01", periods=4, freq="6h")
+    rows = {"item": times.repeat(2), "annotator": list("ab") * 4, "label": np.arange(8) ** 2}
+    items = pd.DataFrame({"item": times, "words": words}).iloc[::-1]
+    ann = dx.annotations(rows, kind="continuous")
+    model = crossed_effects.build(ann, formula="~ words", items=items)
+    np.testing.assert_allclose(model["covariates"].get_value()[:, 0], (words - 1.5).repeat(2))
+
+
 def test_numbers_in_lists_are_numbers_and_truth_values_are_categories():
     ann, known = study("gaussian")
     lists = {name: table.to_dict("list") for name, table in known.items()}

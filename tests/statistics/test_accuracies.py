@@ -103,6 +103,16 @@ def test_numbers_may_be_by_item_only_and_names_spelled():
         assert float(dx.weighted_reliability(as_numbers, truth=truth)) == 0.5
 
 
+@pytest.mark.parametrize("names", [list(pd.date_range("2020-05-01", periods=2)), [True, False]])
+def test_annotators_are_named_as_in_the_caller_s_table(names):
+    ann = dx.annotations({"item": [0, 0, 1, 1], "annotator": names * 2, "label": list("xyxx")})
+    expected = dx.weighted_reliability(ann, accuracy=[0.9, 0.6])
+    by_name = dict(zip(names, [0.9, 0.6], strict=True))
+    named = xr.DataArray([0.9, 0.6], dims="annotator", coords={"annotator": names})
+    for accuracy in (by_name, pd.Series(by_name), named):
+        close(dx.weighted_reliability(ann, accuracy=accuracy), expected)
+
+
 def test_what_needs_labels_is_refused_of_numbers_and_rankings():
     numbers = dx.from_matrix([[0.5, 0.7]], kind="continuous")
     rankings = dx.from_rankings({"i": {"ann": [["a"], ["b"]], "bob": [["a"]]}})

@@ -109,6 +109,15 @@ def test_scores_come_as_predictions_arrays_and_mappings():
         np.testing.assert_allclose(actual, expected.sel(system=["s"]))
 
 
+def test_scores_of_days_are_found():
+    days = list(pd.date_range("2020-05-01", periods=2))
+    table = {"item": days * 2, "annotator": list("aabb"), "label": ["no", "yes", "yes", "yes"]}
+    mapping = dict(zip(days, [0.1, 0.8], strict=True))
+    for given in (mapping, pd.Series(mapping)):
+        actual = dx.discrepancy_curve(dx.annotations(table), given, [0.5])
+        np.testing.assert_allclose(actual, [[0.5]])
+
+
 def test_items_without_scores_are_dropped_if_asked():
     ann, scores = study(3)
     part = scores.isel(item=slice(2, None))

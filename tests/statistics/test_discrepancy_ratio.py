@@ -57,6 +57,7 @@ NUMBERS = {
     "squared": ({}, squared),
     "interval": ({}, squared),
     "absolute": ({}, absolute),
+    "nominal": ({}, nominal),
     "hinge": ({"tolerance": 1.5}, lambda y, z: max(0.0, abs(y - z) - 1.5)),
     "callable": ({}, lambda y, z: abs(y - z) ** 0.5),
 }
@@ -66,7 +67,7 @@ undefined_in_silence = pytest.mark.filterwarnings(
 )
 
 
-@pytest.mark.unit(10, long=10)
+@pytest.mark.unit(12, long=12)
 @pytest.mark.parametrize("distance", NUMBERS)
 @pytest.mark.parametrize("repeats", [1, 3])
 @pytest.mark.parametrize("draw", DRAWS, ids=["whole", "real"])
@@ -80,6 +81,23 @@ def test_numbers_equal_the_definition(distance, repeats, draw):
         ann = reference.annotations(labels, rng, kind="continuous")
         pred = reference.predictions(answers, kind="continuous")
         check(ann, pred, labels, answers, given, delta, **how)
+
+
+def test_numbers_are_equal_or_not_whatever_their_kind():
+    table = {"item": [1, 1, 2, 2, 3, 3], "annotator": list("ababab")}
+    ann = dx.annotations({**table, "label": [1.5, 2, 2, 2, 3, 1]})
+    whole = dx.annotations({**table, "label": [1, 2, 2, 2, 3, 1]}, kind="ordinal")
+    # Annotators differ on two of three items.
+    for labels, ratio in (([1, 2, 3], 0.75), ([1.5, 2, 3], 0.5), ([7, 8, 9], 1.5)):
+        pred = dx.predictions({"item": [1, 2, 3], "system": ["m"] * 3, "label": labels})
+        for distance in ("nominal", nominal):
+            result = dx.discrepancy_ratio(ann, pred, distance)
+            assert result["discrepancy_ratio"].item() == pytest.approx(ratio)
+            advantage = dx.advantage_probability(ann, pred, distance).to_numpy()
+            assert advantage.tolist() == [[1, 1]] if ratio < 1 else [[0, 0]]
+    halves = dx.predictions({"item": [1, 2, 3], "system": ["m"] * 3, "label": [1.5, 2, 3]})
+    result = dx.discrepancy_ratio(whole, halves, "nominal")
+    assert result["discrepancy_ratio"].item() == pytest.approx(0.75)
 
 
 def uneven(y, z):

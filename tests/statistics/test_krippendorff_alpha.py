@@ -85,6 +85,16 @@ def test_it_is_its_definition_pair_by_pair(level, trials):
         assert alpha(made.annotations(), level=level) == pytest.approx(expected, abs=1e-12)
 
 
+def test_pairs_of_labels_of_one_annotator_on_one_item_are_left_out():
+    rows = {"item": [1, 1, 1, 2, 2], "annotator": list("aabab"), "label": list("xyxyy")}
+    ann = dx.annotations(rows | {"trial": [1, 2, 1, 1, 1]}, trial="trial")
+    # n = 4 answers, of which 1.5 are x and 2.5 are y. On item 1 annotators differ in one of two
+    # pairs of labels: n D_o = 2 * .5 / (2 - 1) = 1. Of n (n - 1) D_e = 2 * 1.5 * 2.5 the two labels
+    # of a on item 1 are left out, which differ in two of four ordered pairs: 7.5 - .5 = 7.
+    observed, expected = 1 / 4, 7 / (4 * 3)
+    assert alpha(ann) == pytest.approx(1 - observed / expected) == pytest.approx(4 / 7)
+
+
 @pytest.mark.parametrize(
     ("name", "level", "expected"),
     [

@@ -320,6 +320,15 @@ def test_truth_is_taken_in_every_form():
     xr.testing.assert_equal(expected, study(frame, words, positive="ill")["auc"])
 
 
+def test_cases_are_named_as_in_the_caller_s_table():
+    frame = table()
+    days = pd.date_range("2020-05-01", periods=frame["case"].max() + 1)
+    dated = frame.assign(case=days[frame["case"]])
+    by_case = dated.groupby("case")["ill"].first()
+    for truth in (by_case, by_case.to_dict(), dated[["case", "ill"]]):
+        xr.testing.assert_equal(study(dated)["auc"], study(dated, truth)["auc"])
+
+
 def fit_with(probability, chains=2, draws=300):
     """Return a posterior in which each case is positive with a probability (case,)."""
     p = np.asarray(probability)

@@ -184,7 +184,8 @@ def common_items[Left: (xr.DataArray, xr.Dataset)](
     Raises the error of `unlike_items`, or an error if an item is twice in the predictions.
     """
     arguments.one_of("on_missing", on_missing, ("raise", "drop"))
-    items, predicted = left[ITEM].to_numpy(), predictions[ITEM].to_numpy()
+    items = left[ITEM].to_numpy()
+    predicted = tables.stored(predictions[ITEM].to_numpy(), items)
     repeated = pd.Index(predicted).duplicated()
     if repeated.any():
         raise PredictionError(

@@ -65,7 +65,8 @@ def annotations(
         Column of confidences in [0, 1].
     pool, cluster, stratum, trial : str, optional
         Columns of the annotator's pool, the item's cluster (such as a patient), the item's stratum,
-        and the number of the trial.
+        and the number of the trial. A stratum is a group of items that may differ from others: the
+        learned prior has weights of its own for each stratum.
     kind : {"nominal", "ordinal", "continuous", "ranking", "set"}, optional
         Kind of the labels. "set": an answer can contain several labels. The table has a row for
         each label, or a row for each answer, whose labels are a list, or text with ``separator=``.
@@ -233,8 +234,10 @@ def coded_labels(
         raise AnnotationError(
             "labels",
             expected="the labels in order, lowest first (words have no order of their own)",
-            found="labels=None",
-            hint=f"For example labels={[str(value) for value in encoded.values[:6]]}",
+            found="no labels=",
+            hint=f"Name them in their order, such as labels={[str(x) for x in encoded.values]}"
+            if len(encoded.values) <= 6
+            else "",
         )
     return encoded, kind, source
 

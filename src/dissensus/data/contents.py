@@ -158,7 +158,7 @@ def label_warnings(annotations: xr.Dataset) -> list[str]:
         return []
     count = np.bincount(annotations["label_code"].to_numpy(), minlength=len(names))
     rows = {str(name): int(n) for name, n in zip(names, count, strict=True) if n}
-    out = []
+    out = _decimal_commas(list(rows))
     joined = [name for name in rows if _joins_others(name, rows.keys())]
     if joined:
         out.append(
@@ -178,6 +178,26 @@ def label_warnings(annotations: xr.Dataset) -> list[str]:
             "a label of its own. Correct them if so"
         )
     return out
+
+
+_NUMBER: Final = re.compile(r"[-+]?\d+(,\d+)?\Z")
+
+
+def _decimal_commas(names: list[str]) -> list[str]:
+    """Return [a warning] if all labels are text that looks like numbers with a comma, else [].
+
+    >>> _decimal_commas(["0,5", "2"])
+    ["All labels look like numbers with a decimal comma ('0,5'), and are read as text. If ..."]
+    >>> _decimal_commas(["0,5", "x"]), _decimal_commas(["1", "2"])
+    ([], [])
+    """
+    commas = [name for name in names if "," in name]
+    if not commas or not all(map(_NUMBER.match, names)):
+        return []
+    return [
+        f"All labels look like numbers with a decimal comma ({shown(commas[:1])}), and are read as "
+        "text. If they are numbers, write a decimal point: table['label'].str.replace(',', '.')"
+    ]
 
 
 def name_warnings(data: xr.Dataset, predictions: xr.Dataset | None = None) -> list[str]:
@@ -416,12 +436,34 @@ def annotation_warnings(
                 f"The labels are numbers with fractions ({first}), and are read as {len(names):,} "
                 f'{kind} labels. If they are scores, use kind="continuous"'
             )
+    if annotations.sizes[ANNOTATION] > 1 and (only := only_answer(annotations)) is not None:
+        named = annotations.sizes[ELEMENT if "member" in annotations else LABEL] > 1
+        out.append(
+            f"All labels are {shown([only])} ({annotations.sizes[ANNOTATION]:,} rows): agreement "
+            "cannot be judged. If rows with other labels were left out, use all rows"
+            + ("" if named else ". If no annotator gave another label, name the other labels with "
+               "labels=")
+        )  # fmt: skip
     if (voices_per(annotations, ITEM) <= 1).all():
         out.append(
             "Every item has only one annotator: no disagreement can be seen, and results depend on "
             "the prior. Let a second annotator label some of the items"
         )
     return out
+
+
+def only_answer(annotations: xr.Dataset) -> Any:
+    """Return the answer of all rows if they are alike: a label, or a set as text; else None.
+
+    >>> import dissensus as dx
+    >>> rows = {"item": [1, 1], "annotator": list("ab"), "label": ["x", "x"]}
+    >>> only_answer(dx.annotations(rows)), only_answer(dx.annotations(rows | {"label": list("xy")}))
+    ('x', None)
+    """
+    if "label_code" not in annotations:
+        return None
+    codes = np.unique(annotations["label_code"].to_numpy())
+    return annotations[LABEL].to_numpy()[codes[0]].item() if len(codes) == 1 else None
 
 
 def left_out(

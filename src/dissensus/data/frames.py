@@ -89,11 +89,23 @@ def columns(
         if role not in names:
             raise error(f"{role}=", expected="the name of a column", found="None")
     table = opened(frame, error)
+    _refuse_index(frame, [name for name in names.values() if name not in table], error)
     require_columns(names, list(table), error, source, hint)
     taken = {role: table[name] for role, name in names.items()}
     if any(len(values) == 0 for values in taken.values()):
         raise error(source or "the table", expected="at least one row", found="0 rows")
     return taken
+
+
+def _refuse_index(frame: Any, missing: Sequence[str], error: type[AnnotationError]) -> None:
+    """Raise if missing columns are levels of the index of a pandas frame."""
+    levels = frame.index.names if isinstance(frame, pd.DataFrame) else []
+    indexed = [name for name in missing if name in map(str, levels)]
+    if indexed:
+        raise error(
+            f"column{'s' if len(indexed) > 1 else ''} {', '.join(map(repr, indexed))}",
+            expected="columns", found="levels of the index", hint="Pass frame.reset_index()",
+        )  # fmt: skip
 
 
 _SYNONYMS: Final = {
@@ -151,8 +163,10 @@ def require_columns(
         return
     free = [name for name in columns if name not in names.values()]
     likely = {role: _likely(role, name, free) for role, name in missing.items()}
-    if len(missing) == len(free) == 1 and missing.keys() & _SYNONYMS.keys():
-        likely = dict.fromkeys(missing, free[0])
+    unnamed = [role for role, near in likely.items() if not near]
+    rest = [name for name in free if name not in likely.values()]
+    if len(unnamed) == len(rest) == 1 and unnamed[0] in _SYNONYMS:
+        likely[unnamed[0]] = rest[0]
     single = len(missing) == 1
     advice = ", ".join(f"{role}={near!r}" if near else f"{role}=" for role, near in likely.items())
     subject = f"column{'' if single else 's'} {', '.join(map(repr, missing.values()))}"

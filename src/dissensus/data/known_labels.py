@@ -29,6 +29,7 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
     if truth is None:
         return out
     names, values = named(truth)
+    names = tables.stored(names, items)
     place = tables.match(names, items)
     if (place < 0).any():
         raise ArgumentError(
@@ -86,7 +87,7 @@ def recorded(truth: Any) -> Any:
     except ArgumentError:
         return truth
     kept = ~pd.isna(labels)
-    return dict(zip(names[kept].tolist(), labels[kept].tolist(), strict=True))
+    return dict(zip(tables.stored(names[kept]).tolist(), labels[kept].tolist(), strict=True))
 
 
 def codes_of_all(truth: Any, items: Names, labels: Names, *, closed: bool) -> Ints:
@@ -116,11 +117,9 @@ def codes_of_all(truth: Any, items: Names, labels: Names, *, closed: bool) -> In
 
 
 def _codes(true_labels: Names, labels: Names) -> Ints:
-    """Return the codes of labels, -1 outside the label space; True and False match 1 and 0."""
+    """Return the codes of labels, -1 outside the label space."""
     try:
-        values = np.array(true_labels.tolist())
-        values = values.astype(np.int64) if values.dtype.kind == "b" else values
-        return tables.match(values, labels)
+        return tables.match(np.array(true_labels.tolist()), labels)
     except (TypeError, ValueError) as problem:  # for example, a label is a list
         expected = "a label for each item"
         raise ArgumentError("truth", expected=expected, found=str(problem)) from problem
@@ -145,7 +144,7 @@ def named(truth: Any) -> tuple[Names, Names]:
     if isinstance(truth, Mapping):
         labels = np.empty(len(truth), dtype=object)
         labels[:] = list(truth.values())
-        return np.array(list(truth)), labels
+        return tables.named(truth), labels
     raise ArgumentError(
         "truth", expected="a mapping, Series or DataArray (item) from items to labels, or a table "
         "with the columns item and label",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from decimal import InvalidOperation
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -64,7 +64,7 @@ def from_rankings(rankings: Mapping[Any, Any], labels: Sequence[Any] | None = No
         raise AnnotationError("rankings", expected=expected, found="only empty rankings")
     table = dict(zip(("item", "annotator", "label", "rank"), zip(*rows, strict=True), strict=True))
     with relocated(lambda row: f"item {rows[row][0]!r}, annotator {rows[row][1]!r}"):
-        ann = _annotations.annotations(table, rank="rank", labels=labels)
+        ann = _annotations.annotations(table, rank="rank", kind="ranking", labels=labels)
     return with_silent(ann, list(rankings), list(readers))
 
 
@@ -154,7 +154,7 @@ def from_matrix(
     Raises
     ------
     AnnotationError
-        If the table is not two-dimensional or contains no label.
+        If the table is not two-dimensional, contains no label, or has a column of item names.
 
     Examples
     --------
@@ -163,6 +163,7 @@ def from_matrix(
     3
     """
     frame = _as_pandas(matrix)
+    _refuse_column_of_items(frame)
     row, column = np.nonzero(~_blank(frame))
     if not len(row):
         raise AnnotationError("matrix", expected="at least one label", found="only missing entries")
@@ -198,6 +199,32 @@ def _as_pandas(matrix: Any) -> pd.DataFrame:
             description = f"{shown(list(index[index.duplicated()]))} more than once"
             raise AnnotationError(f"{side} names", expected="distinct names", found=description)
     return frame
+
+
+_MANY_ROWS: Final = 5
+"""Minimum number of rows in which labels of an annotator are unlikely to be all distinct."""
+
+
+def _refuse_column_of_items(frame: pd.DataFrame) -> None:
+    """Raise if a column seems to name the items, which would be read as labels of an annotator.
+
+    Such a column is called "item", or is text that is distinct in each row and in no other column.
+    """
+    if frame.shape[1] < 2:
+        return
+    first = frame.iloc[:, 0]
+    named = [name for name in frame.columns if str(name).strip().casefold() in ("item", "items")]
+    if not named and len(frame) >= _MANY_ROWS and pd.api.types.infer_dtype(first) == "string":
+        others = frame.iloc[:, 1:].stack() if first.is_unique else first
+        named = [] if first.isin(others).any() else [frame.columns[0]]
+    if named:
+        raise AnnotationError(
+            f"column {named[0]!r}", expected="labels of one annotator",
+            found="names of items (a different one in each row)"
+            if frame[named[0]].is_unique else "names of items, as the column's name says",
+            hint=f"Make it the index: dissensus.from_matrix(frame.set_index({named[0]!r})), where "
+            "frame is a pandas.DataFrame",
+        )  # fmt: skip
 
 
 def _from_array(array: Any) -> pd.DataFrame:

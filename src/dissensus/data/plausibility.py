@@ -403,6 +403,7 @@ def plausibility_of(source: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataA
             "plausibility",
             expected="the coordinates candidate_label and candidate_size with dim 'candidate'",
             found=str(list(source.coords)),
+            hint="Pass the whole trace of pymc.sample: its constant data name the candidates",
         )
     core = CANDIDATE if CANDIDATE in source.dims else LABEL
     out = source.rename(NAME).transpose(..., ITEM, core)

@@ -7,6 +7,7 @@ answers as text, such as "joy;love". The coordinate ``element`` has the labels. 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import compress
 from typing import Any, Final, NamedTuple
@@ -162,6 +163,8 @@ def gathered(
     word = _word_of_none(none, between, labels)
     if labels is None:
         labels = _categories(column["label"], name, between, word)
+    if labels is None and separator is not None:
+        _require_separator(column["label"], between, of_annotators="annotator" in column)
     read = _spread(column["label"], name, between if separator else None, word)
     element, space = _elements(read, name, labels)
     statement, first = _statements(column, names)
@@ -447,6 +450,34 @@ def _require_same(
                 f"column {names[role]!r}", where=f"row {at} ({_row_names(column, at)})",
                 expected="one value in all rows of an answer",
                 found=f"{brief(values[at])} and {brief(first_values[at])}",
+            )  # fmt: skip
+
+
+_USUAL: Final = ";|,"
+
+
+def _require_separator(column: pd.Series[Any], between: str, *, of_annotators: bool) -> None:
+    """Raise if the separator is in no answer, and another usual separator joins labels.
+
+    An answer joins labels if each of its parts is also an answer, or a part of another answer.
+    """
+    texts = {cell.strip() for cell in column.tolist() if isinstance(cell, str)}
+    if any(between in text for text in texts):
+        return
+    for mark in _USUAL:
+        parts = {text: {part.strip() for part in text.split(mark)} for text in texts}
+        n_answers = Counter(part for each in parts.values() for part in each)
+        joined_labels = sorted(
+            text for text, each in parts.items()
+            if mark in text and all(n_answers[part] > 1 for part in each)
+        )  # fmt: skip
+        if joined_labels:
+            single = "name all labels with labels=" if of_annotators else "give answers as lists"
+            raise AnnotationError(
+                "separator", expected="text that separates labels in some answer",
+                found=f"{between!r} in no answer, but answers such as {shown(joined_labels, 1)}",
+                hint=f"If these are several labels, pass separator={mark!r}. If each is one label, "
+                f"{single}",
             )  # fmt: skip
 
 

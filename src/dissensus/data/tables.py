@@ -1,6 +1,7 @@
 """Check columns of tables, and convert them to integer codes and names of plain types.
 
-`encode` replaces names by codes, `numbers` reads numbers, and `match` finds names in other names.
+`encode` replaces names by codes, `numbers` reads numbers, `stored` writes names from arguments as
+`encode` stores them, and `match` finds names in other names.
 Errors name the column and the row (counted from 0).
 
 The same content can have many types: the number 3 may be an integer, a float, a decimal or a
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, NamedTuple
@@ -35,6 +36,7 @@ _INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,18})\Z")
 _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?\Z")
 _INT64 = np.iinfo(np.int64)
 _OBJECT_TEXT_BYTES = 1 << 28
+_NO_NAMES: Final = np.empty(0, dtype=np.str_)
 
 
 def kind_of(value: Any) -> str:
@@ -149,9 +151,12 @@ def _numbers(cells: list[Any], name: str, error: type[AnnotationError]) -> Array
     return np.array([float(cell) for cell in cells])
 
 
+_UNITS: Final = ("D", "s", "ms", "us", "ns")
+
+
 def _times(values: Array) -> Array:
     """Return time stamps as text, in the longest unit that is exact for all of them."""
-    for unit in ("D", "s", "ms", "us"):
+    for unit in _UNITS[:-1]:
         shorter = values.astype(f"datetime64[{unit}]")
         if (shorter == values).all():
             return np.datetime_as_string(shorter)
@@ -415,11 +420,54 @@ def are_fractions(values: Array) -> bool:
     return all(map(_DECIMAL.match, text)) and any("." in value for value in text)
 
 
+def named(names: Iterable[Any]) -> Array:
+    """Return names as an array; tuples become text, because NumPy would make rows of them."""
+    return np.asarray([repr(name) if isinstance(name, tuple) else name for name in names])
+
+
+def stored(names: Array, vocabulary: Array = _NO_NAMES) -> Array:
+    """Return names from an argument as `encode` stores them; other values are unchanged.
+
+    True and False become 1 and 0, unless the vocabulary spells them, and dates and times become
+    text. The unit of stored times depends on all of them: each date or time is written in the
+    longest exact unit that is in the vocabulary.
+
+    >>> day = np.array(["2021-05-03T10:30", "2021-05-04"], "datetime64[s]")
+    >>> stored(day, np.array(["2021-05-04"])).tolist()
+    ['2021-05-03T10:30:00', '2021-05-04']
+    >>> stored(np.array([True, False])).tolist()
+    [1, 0]
+    """
+    if names.dtype.kind not in "bMO" or not len(names) or kind_of(names[0]) == TEXT:
+        return names
+    kinds = {kind_of(name) for name in names}
+    are_times = kinds <= {DAY, TIME}
+    if not are_times and kinds not in ({BOOLEAN}, {NUMBER}):
+        return names
+    if kinds == {BOOLEAN} and pd.Index(vocabulary).isin(["True", "False"]).any():
+        return names
+    try:
+        out = plain(names, "")
+    except AnnotationError:  # an infinity, or a time zone on some times only
+        return names
+    if not are_times or getattr(names[0], "tzinfo", None) is not None:
+        return out
+    moments = out.astype(np.datetime64)
+    for unit in reversed(_UNITS):
+        try:
+            times = moments.astype(f"datetime64[{unit}]")
+        except OverflowError:  # nanoseconds end in the year 2262
+            continue
+        text = np.datetime_as_string(times)
+        out = np.where((times == moments) & pd.Index(text).isin(vocabulary), text, out)
+    return out
+
+
 def match(values: Array, vocabulary: Array) -> Ints:
     """Return the place of each value in a vocabulary, -1 if it is missing.
 
-    If one array is text and the other numbers, numbers are compared as text: a single word in a CSV
-    file makes the whole column text.
+    Both are compared as `stored`. If one array is then text and the other numbers, numbers are
+    compared as text: a single word in a CSV file makes the whole column text.
     """
     # "T" is NumPy's variable-width text, which Zarr returns.
     values, vocabulary = (
@@ -427,6 +475,8 @@ def match(values: Array, vocabulary: Array) -> Ints:
     )
     if values.dtype == vocabulary.dtype and np.array_equal(values, vocabulary):
         return np.arange(len(values))  # about 100 times as fast as the look-up below
+    values = stored(values, vocabulary)
+    vocabulary = stored(vocabulary, values)
     left, right = pd.Index(values), pd.Index(vocabulary)
     if (values.dtype.kind in "UO") != (vocabulary.dtype.kind in "UO"):
         left, right = _spelled(values), _spelled(vocabulary)

@@ -13,7 +13,6 @@ import pandas as pd
 import xarray as xr
 
 from dissensus.data import tables
-from dissensus.data.tables import DAY, TIME, kind_of
 from dissensus.dims import ITEM
 from dissensus.errors import ArgumentError, shown
 from dissensus.kernels.types import Floats, Ints, Names
@@ -27,19 +26,33 @@ def item_weights(weights: Any, items: Names, argument: str, also: str = "") -> F
     """
     expected = f"None, numbers{also}"
     if isinstance(weights, str):
-        raise ArgumentError(argument, expected=expected, found=repr(weights))
+        raise ArgumentError(
+            argument, expected=expected, found=repr(weights),
+            hint="For draws of a statistic: dissensus.bayesian_bootstrap(statistic, annotations)",
+        )  # fmt: skip
     values = _numbers(by_item(weights, items, argument, "weight"), argument, expected)
-    check_values(values, argument)
+    check_values(values, argument, items)
     return values
 
 
-def check_values(values: Floats, argument: str) -> None:
-    """Raise unless weights are finite, not negative and not all 0; the last axis is the item."""
+def check_values(values: Floats, argument: str, items: Names | None = None) -> None:
+    """Raise unless weights are finite, not negative and not all 0; the last axis is the item.
+
+    ``items`` are the names of the items, of which an error names the first with a wrong weight.
+    """
+    wrong = ~(np.isfinite(values) & (values >= 0))
     any_positive = (values > 0).any(axis=-1)  # a sum of weights could overflow
-    if not np.isfinite(values).all() or (values < 0).any() or not any_positive.all():
-        expected = "finite, non-negative weights, at least one of them positive"
-        description = f"values from {values.min()} to {values.max()}"
-        raise ArgumentError(argument, expected=expected, found=description)
+    if not wrong.any() and any_positive.all():
+        return
+    where, description = "", "a weight of 0 for all items"
+    if wrong.any():
+        first = np.unravel_index(wrong.argmax(), wrong.shape)
+        where = "" if items is None else f"item {shown([items[first[-1]]])}"
+        description = f"{values[first]} (such weights: {wrong.sum():,} of {wrong.size:,})"
+    raise ArgumentError(
+        argument, where=where, found=description,
+        expected="finite, non-negative weights, at least one of them positive",
+    )  # fmt: skip
 
 
 def _numbers(values: Names, argument: str, expected: str) -> Floats:
@@ -84,19 +97,14 @@ def _parts(given: Any, argument: str, noun: str) -> tuple[Names | None, Names]:
             raise ArgumentError(argument, expected=expected, found=f"dims {given.dims}")
         return given[ITEM].to_numpy() if ITEM in given.coords else None, given.to_numpy()
     if isinstance(given, Mapping):
-        return _names(list(given)), _objects(given.values())
+        return tables.named(given), _objects(given.values())
     if isinstance(given, pd.Series):
         many = isinstance(given.index, pd.MultiIndex)
-        return _names(list(given.index)) if many else given.index.to_numpy(), given.to_numpy()
+        return tables.named(given.index) if many else given.index.to_numpy(), given.to_numpy()
     listed = isinstance(given, list | tuple)
     if np.ma.is_masked(given) or (listed and any(value is np.ma.masked for value in given)):
         raise ArgumentError(argument, expected=f"a {noun} for every item", found="masked values")
     return None, _objects(given) if listed else np.asarray(given)
-
-
-def _names(given: list[Any]) -> Names:
-    """Return names as an array; tuples become text, because NumPy would make rows of them."""
-    return np.asarray([repr(name) if isinstance(name, tuple) else name for name in given])
 
 
 def _objects(given: Collection[Any]) -> Names:
@@ -108,7 +116,7 @@ def _goes_by_place(index: pd.Index[Any], items: Names, argument: str, noun: str)
     """Return whether a Series is matched by place: its index is pandas' default, not items."""
     if not isinstance(index, pd.RangeIndex) or not index.equals(pd.RangeIndex(len(index))):
         return False
-    place = places(index.to_numpy(), items)
+    place = tables.match(items, index.to_numpy())
     if (place < 0).any():
         return True
     if len(index) == len(items) and (place != np.arange(len(items))).any():
@@ -126,41 +134,14 @@ def by_name(names: Names, items: Names, argument: str, noun: str = "weight") -> 
 
     Further names are ignored.
     """
+    names = tables.stored(names, items)
     doubled = pd.Index(names).duplicated()
     if doubled.any():
         description = f"{shown(list(names[doubled]))} more than once"
         raise ArgumentError(argument, expected=f"one {noun} for each item", found=description)
-    place = places(names, items)
+    place = tables.match(items, names)
     if (place < 0).any():
         lacking = items[place < 0]
         description = f"none for {len(lacking)} of them: {shown(list(lacking))}"
         raise ArgumentError(argument, expected=f"a {noun} for every item", found=description)
     return place
-
-
-def places(names: Names, items: Names) -> Ints:
-    """Return the place of each item in ``names``, -1 if missing; dates and times match as text."""
-    place = np.full(len(items), -1, dtype=np.int64)
-    for spelled in _spellings(names) if items.dtype.kind in "OUT" else [names]:
-        place = np.where(place < 0, tables.match(items, spelled), place)
-    return place
-
-
-def _spellings(names: Names) -> list[Names]:
-    """Return dates and times as text, in each unit that is exact; other names unchanged.
-
-    Annotations store the names of items as text, in the longest unit that is exact for all items:
-    in days, unless one item has hours.
-    """
-    kinds = {kind_of(name) for name in names} if names.dtype.kind == "O" else set()
-    if names.dtype.kind != "M" and not (kinds and kinds <= {DAY, TIME}):
-        return [names]
-    cells = pd.Series(names, dtype=object)
-    zoned = [getattr(cell, "tzinfo", None) is not None for cell in cells]
-    if all(zoned):
-        return [np.array([time.isoformat() for time in pd.to_datetime(cells, utc=True)])]
-    if any(zoned):
-        return [names]  # times with and without time zone are not comparable
-    times = pd.DatetimeIndex(cells).to_numpy()
-    shorter = [times.astype(f"datetime64[{unit}]") for unit in ("D", "s", "ms", "us", "ns")]
-    return [np.where(each == times, np.datetime_as_string(each), "") for each in shorter]

@@ -184,14 +184,9 @@ def _array(accuracy: Any, annotations: xr.Dataset) -> xr.DataArray:
     if isinstance(accuracy, xr.DataArray):
         return accuracy
     if isinstance(accuracy, Mapping | pd.Series):
-        names = list(accuracy.keys())
-        # All names become text if any name is text. A tuple is allowed, but matches no annotator.
-        text = any(isinstance(name, str | tuple) for name in names)
-        index = pd.Index([str(name) for name in names] if text else names)
-        values = np.fromiter(
-            (value for _, value in accuracy.items()), dtype=object, count=len(accuracy)
-        )
-        return xr.DataArray(values, dims=ANNOTATOR, coords={ANNOTATOR: index})
+        names, cells = tables.named(accuracy.keys()), (value for _, value in accuracy.items())
+        values = np.fromiter(cells, dtype=object, count=len(accuracy))
+        return xr.DataArray(values, dims=ANNOTATOR, coords={ANNOTATOR: names})
     if isinstance(accuracy, list | tuple | np.ndarray) and not np.ma.is_masked(accuracy):
         return _by_place(accuracy, annotations)
     if np.isnan(real(accuracy)):
@@ -227,7 +222,7 @@ def _places(array: xr.DataArray, dim: str, names: Names) -> Ints:
                 found=f"{array.sizes[dim]} without names",
             )
         return np.arange(len(names))
-    known = array[dim].to_numpy()
+    known = tables.stored(array[dim].to_numpy(), names)
     doubled = pd.Index(known).duplicated()
     if doubled.any():
         raise ArgumentError(

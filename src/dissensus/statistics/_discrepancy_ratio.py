@@ -58,14 +58,15 @@ def discrepancy_ratio(
     predictions : Dataset
         Predictions on the same items.
     distance : str or callable, optional
-        "squared" (or "interval"), "absolute", or "hinge": differences of numbers. "nominal": 0 or
-        1. "jaccard" or "masi": distance of sets, see `krippendorff_alpha`. In annotations of kind
-        "set" each answer is a set. In other kinds, all labels that an annotator gave an item are
-        one set. A prediction is the set of its labels. "ranking": 1 minus the mean average overlap.
-        Or a callable of two labels, which must be symmetric and 0 for equal labels, and is called
-        once in each order for each distinct pair that occurs; rankings are passed as tuples of
-        blocks, best first, and a block is a tuple of labels. None is "ranking" for rankings,
-        "jaccard" for sets, "squared" for numbers (also ordinal ones), "nominal" for names.
+        "squared" (or "interval"), "absolute", or "hinge": differences of numbers. "nominal": 0 if
+        labels or numbers are equal, else 1. "jaccard" or "masi": distance of sets, see
+        `krippendorff_alpha`. In annotations of kind "set" each answer is a set. In other kinds, all
+        labels that an annotator gave an item are one set. A prediction is the set of its labels.
+        "ranking": 1 minus the mean average overlap. Or a callable of two labels, which must be
+        symmetric and 0 for equal labels, and is called once in each order for each distinct pair
+        that occurs; rankings are passed as tuples of blocks, best first, and a block is a tuple of
+        labels. None is "ranking" for rankings, "jaccard" for sets, "squared" for numbers (also
+        ordinal ones), "nominal" for names.
     tolerance : float, optional
         For "hinge", :math:`\max(0, |y - y'| - \lambda)`: differences up to the tolerance
         :math:`\lambda` count as 0.

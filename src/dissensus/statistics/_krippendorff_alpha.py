@@ -41,6 +41,11 @@ def krippendorff_alpha(
     over the items that have :math:`A_i \geq 2` annotators. These items have :math:`n` annotations,
     of which :math:`n_k` are label k.
 
+    If annotators have several labels for an item (``trial=``), :math:`n_k` is a sum of shares, and
+    :math:`\delta^2(y_{ir}, y_{is})` is the mean over all pairs of a label of r and a label of s.
+    :math:`D_e` leaves out pairs of labels of the same annotator on the same item:
+    :math:`\sum_i \sum_r \delta^2(y_{ir}, y_{ir})` is subtracted from its sum.
+
     Parameters
     ----------
     annotations : Dataset

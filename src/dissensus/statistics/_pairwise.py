@@ -22,6 +22,7 @@ from dissensus.data.alignment import (
     numbers_by_systems,
     predicted_labels,
 )
+from dissensus.data.predictions import has_numbers
 from dissensus.data.rows import ranking_code, ranks
 from dissensus.dims import ELEMENT, LABEL
 from dissensus.errors import ArgumentError, PredictionError, brief, shown
@@ -212,14 +213,20 @@ def _by_name(
     annotations: xr.Dataset, rows: Grouped, statements: Statements, systems: Systems | None
 ) -> Measured:
     codes, labels = labels_of(annotations)
+    n_labels, target = len(labels), None
+    numeric = systems is not None and has_numbers(systems.predictions)
+    if numeric and _as_numbers(annotations, systems):
+        codes, target, numbers = _numbered(annotations, systems)
+        n_labels = len(numbers)
+    elif systems is not None:
+        target = labels_by_systems(systems, labels)
     row_codes = codes.astype(np.int64, copy=False)[rows.order]
-    target = None if systems is None else labels_by_systems(systems, labels)
 
     def to_system(place: int) -> Floats:
         assert target is not None
         return name_towards(statements.start, row_codes, target[statements.item, place])
 
-    return names_apart(statements.first, statements.start, row_codes, len(labels)), None, to_system
+    return names_apart(statements.first, statements.start, row_codes, n_labels), None, to_system
 
 
 def _by_number(

@@ -235,7 +235,8 @@ def _is_by_row(study: Study, truth: Any) -> bool:
     """Return whether a Series has a label for each row of the table, and not for each case."""
     if not isinstance(truth, pd.Series) or not study.columns:
         return False
-    by_case = truth.index.is_unique and set(truth.index) == set(study.cases.tolist())
+    names = tables.stored(truth.index.to_numpy(), study.cases).tolist()
+    by_case = truth.index.is_unique and set(names) == set(study.cases.tolist())
     return truth.index.equals(study.rows) and not by_case
 
 
@@ -243,7 +244,7 @@ def _by_case(study: Study, truth: Any, case: str) -> tuple[Ints, Names]:
     """Return the code of each case's true label, and the labels; ``truth`` has labels by case."""
     names, values = named(_table_of_truth(truth, case))
     known = ~pd.isna(values)
-    names, values = names[known], values[known]
+    names, values = tables.stored(names[known], study.cases), values[known]
     pairs = pd.DataFrame({"name": names, "label": values}).drop_duplicates()
     names, values = pairs["name"].to_numpy(), pairs["label"].to_numpy()
     repeated = pd.Index(names).duplicated()

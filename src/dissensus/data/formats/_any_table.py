@@ -14,6 +14,7 @@ from dissensus.errors import FormatError
 ENDINGS: Final = (".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson")
 """The extensions of files that can be read; text files may also end in ``.gz``."""
 _DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
+_SHEETS: Final = (".xlsx", ".xls", ".ods", ".numbers")
 
 
 def read_table(path: Path, options: ReadOptions) -> Table:
@@ -27,7 +28,9 @@ def read_table(path: Path, options: ReadOptions) -> Table:
             path.name,
             expected=f"a name ending in {', '.join(ENDINGS)}",
             found=suffix or "no ending",
-            hint="Rename the file: the ending determines how it is read",
+            hint="Save the sheet as CSV"
+            if suffix in _SHEETS
+            else "Rename the file: the ending determines how it is read",
         )
     if suffix in _DELIMITERS:
         return read_delimited(path, options.encoding, options.delimiter or _DELIMITERS[suffix])

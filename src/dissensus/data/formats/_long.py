@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import xarray as xr
 
@@ -27,6 +27,9 @@ _OTHER_FORMS = (
 )
 
 
+_LONG: Final = "If each row is one prediction, name the columns with system= and label="
+
+
 def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
     """Read annotations from a table with one annotation per row."""
     table = read_table(path, options)
@@ -45,7 +48,7 @@ def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
             f"wide (recognised: no column {SYSTEM!r} or {LABEL!r}; the systems are the columns "
             f"{', '.join(systems)})"
         )
-        return wide.predictions_of(table, options)
+        return wide.predictions_of(table, options, _LONG)
     if _of_probabilities(table, options):
         options.notes["format"] += " (recognised: each label has a column of probabilities)"
         with relocated(table.place, table.name):

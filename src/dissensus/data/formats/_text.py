@@ -178,6 +178,11 @@ def require_lines(path: Path, data: bytes) -> None:
 def _undecodable(
     path: Path, data: bytes, encoding: str, problem: UnicodeDecodeError
 ) -> FormatError:
+    if data.startswith(b"PK\x03\x04"):
+        return FormatError(
+            path.name, expected=f"text in {encoding}",
+            found="a zip archive, such as an Excel workbook", hint="Save the sheet as CSV",
+        )  # fmt: skip
     wide: Any = data[:2] in (b"\xff\xfe", b"\xfe\xff")
     guess = "utf-16" if wide else "cp1252"
     origin = "as its first two bytes say" if wide else "which spreadsheets on Windows use"

@@ -8,7 +8,7 @@ rankings, confidences and trials use a table with one row per annotation.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -59,9 +59,15 @@ def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
     return predictions_of(read_table(path, options), options)
 
 
-def predictions_of(table: Table, options: ReadOptions) -> xr.Dataset:
-    """Return the predictions in a table of items by systems; an empty cell is a missing one."""
-    return predictions_in(table, options, *split(table, options, "systems"))
+_NO_FORMAT: Final = "A table with one row per label needs no format="
+
+
+def predictions_of(table: Table, options: ReadOptions, hint: str = _NO_FORMAT) -> xr.Dataset:
+    """Return the predictions in a table of items by systems; an empty cell is a missing one.
+
+    ``hint`` is the advice if an item is in two rows.
+    """
+    return predictions_in(table, options, *split(table, options, "systems", hint))
 
 
 def predictions_in(
@@ -115,7 +121,9 @@ def _complete(
     return kept
 
 
-def split(table: Table, options: ReadOptions, columns_of: str) -> tuple[list[Any], Columns]:
+def split(
+    table: Table, options: ReadOptions, columns_of: str, hint: str = _NO_FORMAT
+) -> tuple[list[Any], Columns]:
     """Return the distinct items, and the columns of annotators, systems or labels."""
     columns = dict(table.columns)
     roles = {
@@ -124,7 +132,7 @@ def split(table: Table, options: ReadOptions, columns_of: str) -> tuple[list[Any
         if options.columns.get(role) is not None
     }
     require_columns(roles, list(columns), FormatError, table.name)
-    items = distinct(table, options, columns[roles[ITEM]], roles[ITEM])
+    items = distinct(table, options, columns[roles[ITEM]], roles[ITEM], hint)
     rest = {name: values for name, values in columns.items() if name not in roles.values()}
     if not rest:
         expected = f"columns of {columns_of} beside {shown(list(roles.values()))}"
@@ -134,7 +142,7 @@ def split(table: Table, options: ReadOptions, columns_of: str) -> tuple[list[Any
 
 def distinct(
     table: Table, options: ReadOptions, column: pd.Series[Any], name: str,
-    hint: str = "A table with one row per label needs no format=",
+    hint: str = _NO_FORMAT,
 ) -> list[Any]:  # fmt: skip
     """Return the items of the rows, or raise with ``hint`` if an item is in two rows."""
     with relocated(table.place, table.name):

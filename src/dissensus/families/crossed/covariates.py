@@ -210,8 +210,8 @@ def _opened(
         raise ArgumentError(
             argument, expected=f"a table with a column {dim!r} of names", found=shown(list(columns))
         )
-    names = columns.pop(dim).to_numpy()
     annotation_names = annotations[dim].to_numpy()
+    names = tables.stored(columns.pop(dim).to_numpy(), annotation_names)
     twice = pd.Index(names).duplicated()
     if twice.any():
         raise ArgumentError(
