@@ -132,7 +132,8 @@ def build(
         prompts, and there are ``predictions``; or, without predictions, if there are on average at
         least two votes per prompt, and some system has votes on two prompts.
     side : bool
-        Whether the left answer has an advantage. Use it if ``left`` was shown first.
+        Whether the answer on the left has an advantage. Use it if ``left`` and ``right`` are the
+        sides on which answers were shown, and some systems were on the left more often than others.
     ties : bool, optional
         Whether a vote may be a tie. None means True if some votes are ties.
     priors : mapping, optional
@@ -174,7 +175,8 @@ def build(
     -----
     DesignWarning
         If votes do not connect all systems, or cannot separate the side, a covariate or a judge's
-        weights from strengths.
+        weights from strengths; without ``side=``, if some systems were on the left more often, and
+        the votes cannot exclude that the advantage of the left biases their order.
 
     Examples
     --------
@@ -330,7 +332,8 @@ def fit(
         If the chains have not converged.
     DesignWarning
         If votes do not connect all systems, or cannot separate the side, a covariate or a judge's
-        weights from strengths.
+        weights from strengths; without ``side=``, if some systems were on the left more often, and
+        the votes cannot exclude that the advantage of the left biases their order.
 
     Examples
     --------

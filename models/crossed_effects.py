@@ -197,7 +197,7 @@ def _coordinates(process: Process) -> dict[str, Any]:
     if len(process.labels):
         out[LABEL] = process.labels
     if process.family == "ordinal":
-        out[BOUNDARY] = np.arange(len(process.labels) - 1)
+        out[BOUNDARY] = process.boundaries
     return out
 
 

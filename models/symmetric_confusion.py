@@ -140,8 +140,9 @@ def build(
     pymc.Model
         With ``prevalence`` (label), ``annotator_accuracy``, ``system_accuracy`` (system), the
         parameters of the settings, the observed ``labels`` and ``truth``, as in `dawid_skene`.
-        Respondents are annotators, then systems; all annotators are respondent 0 if they have one
-        accuracy.
+        Respondents are annotators, then systems. All annotators are respondent 0 if they have one
+        accuracy, except with ``errors="unequal"``: then each annotator's errors have a distribution
+        of their own.
 
     Examples
     --------

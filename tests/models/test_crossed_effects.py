@@ -195,6 +195,9 @@ def test_dims_and_names(family, pools, complete):
     assert actual.attrs["hyper_family"] == family
     if family == "ordinal":
         assert post["boundary"].to_numpy().tolist() == ["1|2", "2|3", "3|4", "4|5"]
+        model = dx.models.get("cross_replication" if pools else "crossed_effects").module
+        coords = model.build(ann, family=family).coords
+        assert list(coords["boundary"]) == ["1|2", "2|3", "3|4", "4|5"]
         np.testing.assert_allclose(post["cutpoint"].mean("boundary"), 0, atol=1e-12)
         assert (post["cutpoint"].diff("boundary") > 0).all()
         assert actual["constant_data"]["label_value"].to_numpy().tolist() == [1, 2, 3, 4, 5]

@@ -24,6 +24,29 @@ def test_a_system_that_is_no_evidence_does_not_move_what_is_learned_from_annotat
     assert abs(gap).max() > 0.05
 
 
+CODES = {
+    "one accuracy": ({}, [0, 0, 0]),
+    "graded errors": ({"errors": "graded"}, [0, 0, 0]),
+    "unequal errors": ({"errors": "unequal"}, [0, 1, 2]),
+    "accuracies": ({"accuracy": "annotator"}, [0, 1, 2]),
+}
+
+
+@pytest.mark.unit(4)
+@pytest.mark.parametrize("name", list(CODES))
+def test_respondents_are_one_only_if_annotators_are_alike(name):
+    """Two items by annotators x, y and z; a system follows as the next respondent."""
+    settings, codes = CODES[name]
+    ann = dx.annotations(
+        {"item": [0, 0, 0, 1, 1, 1], "annotator": list("xyzxyz"), "label": [1, 2, 3, 3, 3, 1]},
+        kind="ordinal", labels=[1, 2, 3],
+    )  # fmt: skip
+    pred = dx.predictions({"item": [0, 1], "system": ["s", "s"], "label": [1, 2]})
+    model = symmetric_confusion.build(ann, predictions=pred, **settings)
+    expected = [[*codes, max(codes) + 1]] * 2
+    assert model["respondent_code"].get_value().tolist() == expected
+
+
 def test_lehners_example():
     """Table 2: ten cases; its algebra says .5 for raters and .731 for the system.
 

@@ -43,6 +43,9 @@ def test_components_are_those_of_a_fit_with_the_same_draws(family, pools, scale)
                     progressbar=False)  # fmt: skip
     same = fit.copy(deep=True)
     same["posterior"] = xr.DataTree(trace["posterior"].to_dataset().assign_attrs(fit.attrs))
+    if family == "ordinal":
+        apart = fit["posterior"]["cutpoint"] - trace["posterior"]["cutpoint"]
+        assert apart.sizes["boundary"] == fit["posterior"].sizes["boundary"]
     for metric in (dx.icc, dx.annotator_icc, *((dx.xcc, dx.normalized_xcc) if pools else ())):
         more = {} if metric is dx.annotator_icc else {"scale": scale}
         xr.testing.assert_allclose(metric(trace, **more), metric(same, **more))

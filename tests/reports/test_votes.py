@@ -119,7 +119,7 @@ def with_group(result, name, data):
 
 
 def test_boxes_warn(result):
-    assert states(result) == ["fine", "fine", "fine", "fine"]
+    assert states(result) == ["fine"] * 5
     ann, check = (result[name].to_dataset() for name in ("annotations", "vote_check"))
     single = ann.assign(annotator_code=ann["annotator_code"] * 0)
     box = votes_page.boxes(with_group(result, "annotations", single))[2]
@@ -145,6 +145,57 @@ def test_boxes_warn(result):
     assert box.state == "careful"
     assert "they form a cycle" in box.reason
     assert votes_page.fit_facts(turned)["third"] in {"fair", "good", "weak"}
+
+
+def with_sides(result, left, right, outcome):
+    """Put votes of these codes into an evaluation."""
+    columns = {"left_code": left, "right_code": right, "outcome": outcome}
+    ann = result["annotations"].to_dataset().isel(vote=np.arange(len(outcome)) % 120)
+    votes = ann.assign({name: ("vote", np.asarray(code)) for name, code in columns.items()})
+    return with_group(result, "annotations", votes)
+
+
+def test_a_box_says_whether_the_side_biases_the_order(result):
+    """System 0 is fair, 1 is good."""
+    even = votes_page.boxes(result)[-1]
+    assert even.state == "fine"
+    assert even.reason.startswith("No: systems were on the left with differences that chance")
+    left = np.tile([0, 0, 0, 0, 0, 1], 40)
+    outcome = np.repeat([0, 2], 120)
+    box = votes_page.side_box(with_sides(result, left, 1 - left, outcome))
+    assert (box.state, box.remedy[:14]) == ("careful", "Type side=True")
+    assert box.reason.startswith("Perhaps: fair was on the left in .83 of its votes, good in .17")
+    box = votes_page.side_box(with_sides(result, left, 1 - left, np.arange(240) % 5 // 4 * 2))
+    assert (box.state, box.reason[:35]) == ("careful", "Yes: on pairs that were shown both ")
+    many = np.tile(left, 50)
+    box = votes_page.side_box(with_sides(result, many, 1 - many, np.arange(12_000) // 6 % 2 * 2))
+    assert (box.state, box.remedy) == ("fine", "")
+    assert box.reason.startswith("Hardly: fair was on the left in .83 of its votes")
+    # Each pair in one order: of two systems, side=True cannot separate the side; of three, it can.
+    box = votes_page.side_box(with_sides(result, left * 0, left * 0 + 1, outcome))
+    assert (box.state, box.reason[:8]) == ("careful", "Unknown:")
+    assert box.remedy.endswith("If they were, get votes with the sides exchanged.")
+    pairs = np.tile([[0, 0, 1], [1, 2, 2]], 80)
+    box = votes_page.side_box(with_sides(result, *pairs, outcome))
+    assert "If they were, type side=True" in box.remedy
+    # The left column names the winners.
+    winners = with_sides(result, left, 1 - left, left * 0)
+    assert votes_page.side_box(winners) is None
+    assert len(votes_page.boxes(winners)) == 4
+
+
+def test_the_box_has_the_advantage_that_the_model_estimates(result):
+    posterior = result["posterior"].to_dataset()
+    side = xr.full_like(posterior["strength_spread"], 0.0) + np.log(4.0)
+    tie = xr.zeros_like(side)
+    made = with_group(result, "posterior", posterior.assign(side=side, tie=tie))
+    box = votes_page.side_box(made)
+    assert box.state == "fine"
+    # Odds of 2 : 1 : 1 / 2.
+    assert "in .71 of the votes (89 % interval .71 to .71)" in plain([box.reason])
+    left = np.zeros(240, dtype=int)
+    box = votes_page.side_box(with_sides(made, left, left + 1, np.tile([0, 2], 120)))
+    assert (box.state, box.reason[:25]) == ("careful", "The votes cannot separate")
 
 
 def test_unreliable_win_rates_are_marked(result):

@@ -22,6 +22,7 @@ from dissensus.evaluation.section import require_settings
 from dissensus.families.base import FitOptions
 from dissensus.families.pairs.fit import PairsFit
 from dissensus.families.pairs.process import process as pairs_process
+from dissensus.families.pairs.sides import REMEDY, is_separable, side_warnings, sides
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats
 from dissensus.sampling import fitting
@@ -205,6 +206,39 @@ def misfit(evaluation: xr.DataTree) -> tuple[float, Floats]:
     apart = (data["observed"].to_numpy() - mean) / scale
     total = (((drawn - mean) / scale) ** 2).mean(axis=1)
     return float((total >= (apart**2).mean()).mean()), apart
+
+
+# The sides on which answers were shown.
+
+
+def side_bias(evaluation: xr.DataTree) -> tuple[str, str, str]:
+    """Return whether the side biases the order of systems, the reason, and a remedy.
+
+    The first is ``modelled`` or ``confounded`` if the model estimates the advantage of the left (in
+    vain if confounded), else a `families.pairs.sides.Sides.state`.
+    """
+    votes = evaluation["annotations"].to_dataset()
+    if "side" in evaluation["posterior"]:
+        problems = list(side_warnings(votes, modelled=True))
+        return ("confounded", *problems[-1]) if problems else ("modelled", "", "")
+    known = sides(votes)
+    return known.state, known.reason, REMEDY
+
+
+def side_separable(evaluation: xr.DataTree) -> bool:
+    """Return whether ``side=True`` can separate an advantage of the left from strengths."""
+    return is_separable(evaluation["annotations"].to_dataset())
+
+
+def left_share(evaluation: xr.DataTree) -> xr.DataArray:
+    """Return draws of the share of votes that the left one of two equal answers wins.
+
+    It is for a typical voter and prompt; a tie counts half.
+    """
+    posterior = evaluation["posterior"].to_dataset()
+    ahead: xr.DataArray = np.exp(posterior["side"] / 2)  # type: ignore[assignment] # NumPy's stubs
+    tie: Any = np.exp(posterior["tie"]) if "tie" in posterior else 0.0
+    return (ahead + tie / 2) / (ahead + tie + 1 / ahead)
 
 
 # The table.

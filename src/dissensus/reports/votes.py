@@ -35,7 +35,8 @@ _STEPS: Final = 5
 _MANY: Final = 10
 """Maximum number of further votes that are suggested, as a multiple of all votes."""
 _RANDOM: Final = 0.5
-"""A voter whose sharpness is below this with probability `SURE` votes nearly at random."""
+"""If a voter's sharpness is below this with probability `SURE`, the votes hardly depend on the
+systems: the voter votes at random, or by something else, such as the side."""
 
 
 def vote_sentences(topic: str, facts: Facts, *, page: bool = False) -> list[str]:

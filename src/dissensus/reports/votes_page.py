@@ -1,6 +1,7 @@
 """The page of an evaluation of votes on pairs of systems, and whether to trust its leaderboard.
 
-The checks are about the chains, the fit, the voters, and whether votes connect all systems.
+The checks are about the chains, the fit, the voters, whether votes connect all systems, and the
+sides on which answers were shown.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ from dissensus.errors import shown
 from dissensus.evaluation.doubts import of_group
 from dissensus.evaluation.evidence import summary
 from dissensus.evaluation.next_votes import votes_of_pairs
-from dissensus.evaluation.votes import CHECK, LEADERBOARD, misfit
+from dissensus.evaluation.votes import (
+    CHECK,
+    LEADERBOARD,
+    left_share,
+    misfit,
+    side_bias,
+    side_separable,
+)
 from dissensus.reports import evidence, votes
 from dissensus.reports.contents import vote_lines
 from dissensus.reports.evidence import Facts
@@ -115,8 +123,9 @@ def _picture(evaluation: xr.DataTree) -> Shown:
 
 def boxes(evaluation: xr.DataTree, *, page: bool = False) -> list[Box]:
     """Return the checks of a leaderboard."""
-    return [_chains(evaluation), _fit(evaluation, page=page), _voters(evaluation),
-            _connected(evaluation)]  # fmt: skip
+    out = [_chains(evaluation), _fit(evaluation, page=page), _voters(evaluation),
+           _connected(evaluation), side_box(evaluation)]  # fmt: skip
+    return [box for box in out if box is not None]
 
 
 def _chains(evaluation: xr.DataTree) -> Box:
@@ -245,3 +254,44 @@ def _connected(evaluation: xr.DataTree) -> Box:
         return Box(question, "careful", reason, rule, remedy)
     reason += "Only the prior determines how the groups compare."
     return Box(question, "stop", reason, rule, remedy)
+
+
+_SIDES: Final = {
+    "biased": ("careful", "Yes"), "possible": ("careful", "Perhaps"),
+    "unknown": ("careful", "Unknown"), "confounded": ("careful", "Unknown"),
+    "even": ("fine", "No"), "harmless": ("fine", "Hardly"),
+}  # fmt: skip
+"""The state of the box, and the first word of its answer."""
+
+
+def side_box(evaluation: xr.DataTree) -> Box | None:
+    """Return whether the side biases the order; None if the votes are few or name no sides."""
+    question = "Does the side on which answers were shown bias the order?"
+    rule = (
+        "Fine means: systems were on the left about equally often, the advantage of the left is "
+        "small, or the model estimates it."
+    )
+    state, reason, remedy = side_bias(evaluation)
+    if state == "modelled":
+        row = {part: float(value) for part, value in spread(left_share(evaluation)).items()}
+        reason = (
+            "No: the model estimates the advantage of the left. Of two equal answers, a typical "
+            f"voter prefers the one on the left in {share(row['mean'])} of the votes "
+            f"({evidence.level()} interval {interval(row)}), a tie as half."
+        )
+        return Box(question, "fine", reason, rule)
+    if not state:
+        return None
+    if state == "unknown":
+        remedy = (
+            "If answers were not shown in the order of the table, name the columns of the sides "
+            "on which they were shown (left=, right=). If they were, "
+        )
+        remedy += (
+            "type side=True, which estimates the advantage of the left."
+            if side_separable(evaluation)
+            else "get votes with the sides exchanged."
+        )
+    level, answer = _SIDES[state]
+    reason = reason if state == "confounded" else f"{answer}: {reason}"
+    return Box(question, level, reason, rule, remedy if level != "fine" else "")

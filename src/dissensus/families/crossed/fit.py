@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -242,11 +241,10 @@ def _named(process: Process, parameter: Parameter, values: Floats) -> xr.DataArr
 
 
 def _coordinates(process: Process) -> dict[str, Any]:
-    labels = [str(label) for label in process.labels]
     return {
         ITEM: process.annotations[ITEM].to_numpy(),
         ANNOTATOR: process.annotations[ANNOTATOR].to_numpy(),
-        BOUNDARY: [f"{low}|{high}" for low, high in pairwise(labels)],
+        BOUNDARY: process.boundaries,
         TERM: process.terms,
         POOL: process.pools,
         other(POOL): process.pools,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -115,6 +116,11 @@ class Process(NamedTuple):
         numeric = self.labels.dtype.kind in "if" and self.family == ORDINAL
         values = self.labels if numeric else np.arange(len(self.labels))
         return np.asarray(values, dtype=np.float64)
+
+    @property
+    def boundaries(self) -> list[str]:
+        """The names of cutpoints: each is between two labels, such as ``low|high``."""
+        return [f"{low}|{high}" for low, high in pairwise(map(str, self.labels))]
 
     @property
     def words(self) -> dict[str, str]:

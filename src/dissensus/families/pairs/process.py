@@ -9,8 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 import xarray as xr
-from scipy.sparse import coo_array
-from scipy.sparse.linalg import lsqr
 
 from dissensus import arguments
 from dissensus.data.pairs import checked_pairs, copies, system_groups
@@ -18,8 +16,8 @@ from dissensus.dims import ANNOTATOR, ITEM, SYSTEM, VOTE
 from dissensus.errors import ArgumentError, DesignWarning, brief, shown, warn_caller
 from dissensus.families.pairs.evidence import Evidence, remarks, with_evidence
 from dissensus.families.pairs.kernels.votes import Cells, Form, Votes
+from dissensus.families.pairs.sides import side_warnings
 from dissensus.kernels.types import Array, Floats, Ints
-from dissensus.wording import share
 
 KINDS: Final = ("pair",)
 SCALES: Final = {
@@ -269,77 +267,13 @@ def _apart(process: Process) -> Iterator[str]:
             "indirectly: only the prior determines how the groups compare. Get votes on "
             "pairs of different groups, or fit each group alone."
         )
-    if process.form.side and _is_of_systems(left, right, n):
-        yield (
-            "The votes cannot separate the left side's advantage from strengths, because no sides "
-            "were exchanged: only their sum is estimated, and the priors divide it. Leave out "
-            "side=True, or get votes with the sides exchanged."
-        )
-    won = process.code("outcome")
-    won = won[won != 1]
-    if process.form.side and len(won) >= _TOO_MANY and len(np.unique(won)) == 1:
-        where = "left" if won[0] == 0 else "right"
-        yield (
-            f"In each of {len(won):,} votes, the answer on the {where} won: the {where} column "
-            f"probably names the winners, and not the answers that were shown on the {where}. With "
-            "side=True, all systems are then estimated as equal: leave it out."
-        )
-    if not process.form.side and len(np.unique(won)) == 2:
-        won_left, z = _of_left(left, right, 1 - process.code("outcome"), n)
-        votes = np.bincount(np.append(left, right), minlength=n)
-        often = np.flatnonzero(votes >= _TOO_MANY)
-        of_left = np.bincount(left, minlength=n)[often] / votes[often]
-        if abs(z) > _SURE and len(often) and np.ptp(of_left) > _UNEVEN:
-            first, last = (process.systems[often[k]] for k in (of_left.argmax(), of_left.argmin()))
-            yield (
-                f"The side matters: of pairs that were shown both ways, the answer on the left won "
-                f"{share(won_left)} of the votes ({z:+.1f} standard errors from .50), and {first} "
-                f"was on the left more often than {last} ({share(of_left.max())} and "
-                f"{share(of_left.min())} of its votes). Type side=True, which estimates the "
-                "advantage of the side."
-            )
-
-
-def _of_left(left: Ints, right: Ints, ahead: Ints, n: int) -> tuple[float, float]:
-    """Return the share of votes that the left wins on pairs shown both ways, and its z value.
-
-    ``ahead`` is 1 if the left won, 0 for a tie, else -1. If the side does not matter, the means of
-    ``ahead`` in the two orders of a pair add up to 0. The variance of a vote is at most 1.
-    """
-    way, place = np.unique(left * n + right, return_inverse=True)
-    count = np.bincount(place)
-    mean = np.bincount(place, ahead) / count
-    back = np.searchsorted(way, way % n * n + way // n).clip(max=len(way) - 1)
-    both = np.flatnonzero((way[back] == way % n * n + way // n) & (way // n < way % n))
-    n_way, n_back = count[both], count[back[both]]
-    weight, total = n_way * n_back / (n_way + n_back), mean[both] + mean[back[both]]
-    if not len(both):
-        return 0.5, 0.0
-    z = (weight * total).sum() / np.sqrt(weight.sum())
-    return 0.5 + float((weight * total).sum() / (4 * weight.sum())), float(z)
+    for reason, remedy in side_warnings(process.annotations, modelled=bool(process.form.side)):
+        yield f"{reason} {remedy}"
 
 
 _LEAST: Final = 2
 """Minimum mean number of votes per voter, or per prompt, for a model to have effects of voters, or
 of prompts, by default. With one vote each, only priors separate the spreads of these effects from
 strengths, and chains mix very slowly."""
-_TOO_MANY: Final = 10
-"""Minimum number of votes for two warnings: that one side won all of them, which has probability 1
-in 500 by chance; and that a system's share of votes on the left differs from that of others."""
-_SURE: Final = 2.5
-"""Minimum number of standard errors for the warning that the side matters."""
-_UNEVEN: Final = 0.2
-"""Minimum difference between systems' shares of votes on the left for this warning: with less, an
-effect of the side hardly biases strengths."""
 _GROUPS: Final = 5
 """Number of groups that a warning lists."""
-
-
-def _is_of_systems(left: Ints, right: Ints, n: int) -> bool:
-    """Return whether systems can have numbers whose difference, left - right, is 1 in each vote."""
-    pairs = np.unique(np.stack([left, right], axis=1), axis=0)
-    rows = np.repeat(np.arange(len(pairs)), 2)
-    signs = np.tile([1.0, -1.0], len(pairs))
-    apart = coo_array((signs, (rows, pairs.ravel())), shape=(len(pairs), n))
-    numbers = lsqr(apart.tocsr(), np.ones(len(pairs)), atol=1e-12, btol=1e-12)[0]
-    return bool(np.abs(apart @ numbers - 1.0).max() < 1e-6)
