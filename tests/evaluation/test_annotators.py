@@ -244,6 +244,7 @@ def test_items_and_annotators_may_have_more_columns(role):
     np.testing.assert_array_equal(first, second)
 
 
+@pytest.mark.long
 def test_intervals_of_ratios_contain_that_by_all_annotators():
     """Of new items, by 89 % intervals; of 80 studies .89 (by a bootstrap over items .74)."""
     n_items, held = 150, np.zeros(2)

@@ -8,6 +8,7 @@ import lean
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.stats import beta
 
 import dissensus as dx
 from dissensus.cli.tables import results
@@ -199,8 +200,51 @@ def test_ties_in_first_place_count_in_part():
     table = {"item": [1, 2], "system": ["s", "s"], "label": ["a", "c"]}
     votes = votes_of(ann, dx.predictions(table))
     assert votes.agrees[:, 0].tolist() == [0.5, 1.0, 1.0]
-    people, _ = agreements(votes, 5, np.random.default_rng(1), new_items=False)
-    np.testing.assert_allclose(people, 0.5)  # of the only pair
+    people, _ = agreements(votes, 4000, np.random.default_rng(1), new_items=False)
+    assert np.median(people) == pytest.approx(0.5, abs=0.05)  # of the only pair
+
+
+@pytest.mark.parametrize("new_items", [False, True])
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_labels_that_are_all_alike_do_not_exclude_others(n_labels, new_items):
+    """Limits by Jeffreys' interval: no vote of n deviates, and the prior is Beta(1/2, 1/2)."""
+    n_items = 50
+    ann = dx.annotations({
+        "item": np.repeat(np.arange(n_items), n_labels), "label": ["x"] * n_items * n_labels,
+        "annotator": np.arange(n_items * n_labels) % 10,
+    }, kind="nominal", labels=["x", "y"])  # fmt: skip
+    pred = dx.predictions({"item": [*range(n_items)] * 2, "label": [*"x" * n_items, *"y" * n_items],
+                           "system": [*"r" * n_items, *"s" * n_items]})  # fmt: skip
+    rng, n = np.random.default_rng(1), n_items * n_labels
+    people, systems = agreements(votes_of(ann, pred), 20_000, rng, new_items=new_items)
+    limit = beta(0.5, n + 0.5).ppf(0.945)
+    low, high = np.quantile(np.column_stack([systems, people]), [0.055, 0.945], axis=0)
+    np.testing.assert_allclose(low, [1 - limit, 0, 1 - 2 * limit], rtol=0.03, atol=1e-3)
+    np.testing.assert_allclose(high, [1, limit, 1], rtol=0.03)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("new_items", [False, True])
+def test_intervals_where_labels_hardly_differ_contain_the_agreement_of_people(new_items):
+    """One label of a hundred is an error: .77 and .74 of the intervals held before."""
+    right, n = 0.99, 60
+    held = np.zeros(2)
+    for seed in range(n):
+        rng = np.random.default_rng([seed, 7])
+        truth = rng.random(50) < 0.03
+        label = truth[:, None] ^ (rng.random((50, 2)) > right)
+        ann = dx.annotations({
+            "item": np.repeat(np.arange(50), 2), "label": label.ravel().astype(int),
+            "annotator": np.arange(100) % 20,
+        }, kind="nominal", labels=[0, 1])  # fmt: skip
+        pred = dx.predictions({"item": range(50), "system": ["s"] * 50, "label": truth.astype(int)})
+        people, systems = agreements(votes_of(ann, pred), 500, rng, new_items=new_items)
+        for k, (draws, true) in enumerate(
+            ((people, right**2 + (1 - right) ** 2), (systems, right))
+        ):
+            low, high = np.quantile(draws, [0.055, 0.945])
+            held[k] += low <= true <= high
+    assert (held / n > 0.85).all(), held / n
 
 
 def test_one_pair_of_annotators_for_all_items_leaves_the_items_to_vary():

@@ -459,6 +459,7 @@ def test_numbers_of_draws_are_checked_first(votes, wrong, argument):
         dx.evaluate(*votes, **wrong)
 
 
+@pytest.mark.long
 def test_the_positive_label_may_be_true_where_labels_are():
     even = np.arange(30) % 2 == 0
     frame = {"item": np.repeat(np.arange(30), 3), "annotator": list("abc") * 30}

@@ -255,6 +255,8 @@ class Spread(NamedTuple):
 
     chance: Floats
     """Variance if all votes are independent."""
+    unseen: Floats
+    """Variance added if no votes deviate, or hardly any; see `_unseen`."""
     beyond: Floats
     """Variance added by differences between annotators."""
     freedom: Floats
@@ -264,7 +266,7 @@ class Spread(NamedTuple):
 
     def drawn(self, draws: int, rng: np.random.Generator, *, chance: bool) -> Floats:
         """Draw deviations (draw, quantity) from t distributions, scaled together in each draw."""
-        variance = self.beyond + (self.chance if chance else 0.0)
+        variance = self.beyond + self.unseen + (self.chance if chance else 0.0)
         values, vectors = np.linalg.eigh(self.correlation)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         normal = rng.standard_normal((draws, len(root))) @ root.T
@@ -295,10 +297,30 @@ def spread_of(votes: Votes) -> Spread:
     # Satterthwaite (1946): S has the degrees of freedom of annotators, V those of votes.
     uncertain = (hidden * by_person * (beyond > 0)) ** 2 / _freedom(people)
     freedom = _ratio((chance + beyond) ** 2, chance**2 / _freedom(each) + uncertain)
+    unseen = np.maximum(_unseen(votes) - by_vote, 0.0)
+    freedom[unseen > chance + beyond] = _MANY
     both = people.T @ people + _LITTLE * each.T @ each
     sd = np.sqrt(np.diag(both))
     size = np.where(sd > 0, sd, 1.0)
-    return Spread(chance, beyond, freedom, both / np.outer(size, size) + np.diag(1.0 * (sd == 0)))
+    correlation = both / np.outer(size, size) + np.diag(1.0 * (sd == 0))
+    return Spread(chance, unseen, beyond, freedom, correlation)
+
+
+_MANY: Final = 1e6
+"""Degrees of freedom of a t distribution that is nearly normal."""
+_UNSEEN: Final = 1.15
+"""If no vote of n deviates, 89 % intervals contain rates of deviating votes up to 1.6 times this
+number, divided by n: 1.84 / n, as the equal-tailed interval with Jeffreys' prior Beta(1/2, 1/2)."""
+
+
+def _unseen(votes: Votes) -> Floats:
+    """Return the least variance (quantity): one more vote may deviate, even if none of these does.
+
+    A vote that deviates changes the agreement of n votes with a system by 1 / n, and the agreement
+    of pairs by 2 / n.
+    """
+    n = np.array([*[votes.size.sum()] * votes.agrees.shape[1], votes.paired.sum() / 2.0])
+    return np.asarray((_UNSEEN / np.maximum(n, 1.0)) ** 2)
 
 
 _LITTLE: Final = 1e-6

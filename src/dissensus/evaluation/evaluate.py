@@ -127,7 +127,10 @@ def evaluate(
         The pool with which all other pools are compared.
     truth : mapping, Series, DataArray (item) or table, optional
         True labels of some items; a table has columns ``item`` and ``label``. They show how often
-        annotators are wrong together, and what systems know beyond the annotators. Known sets are
+        annotators are wrong together, and what systems know beyond the annotators. These items must
+        be drawn at random: with 30 unanimous items of three real data sets, accuracies had biases
+        of up to .12, and 89 % intervals a coverage of .60 (with random items, .92). Reports caution
+        if annotators agree much more, or less, on these items than on others. Known sets are
         written as in the annotations, or given as annotations with one answer for each item.
     truth_model : {"auto", "dawid_skene", "symmetric_confusion"} or None
         Model of one true label, for accuracies. By default the one that predicts labels better.
@@ -169,7 +172,9 @@ def evaluate(
           (chain, draw, system) and of ``human_agreement`` (chain, draw). The first three are how
           often a system gives an annotator's label, the majority label of a large panel, and the
           one true label. The last is the agreement of two annotators. In the first and the last,
-          items with more labels count more.
+          items with more labels count more. Intervals of all but ``accuracy`` allow for other
+          annotators; those of ``panel_agreement`` if labels are nominal or ordinal, are not
+          evaluated in chunks, and are by three annotators or more.
         - ``posterior``: draws at the reference reliability.
         - ``metrics``: draws (chain, draw, reliability, scope, system); ``comparison`` of systems,
           ``diagnostics`` of these draws, and ``convergence`` of Markov chains.

@@ -33,7 +33,9 @@ from dissensus.dims import (
 from dissensus.errors import ConvergenceWarning, DissensusWarning, PredictionError, shown
 from dissensus.evaluation.categories import Categories, accuracy
 from dissensus.evaluation.recipes import Recipe
+from dissensus.evaluation.same_annotators import NEW_ANNOTATORS, are_same, covariance, widened
 from dissensus.evaluation.section import Groups, Notes
+from dissensus.kernels.types import Floats
 from dissensus.metrics._blocks import is_lazy, lazy_bootstrap_weights
 from dissensus.metrics._insight import draw_insights
 from dissensus.metrics._items import bootstrap_weights
@@ -290,11 +292,8 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
             predictions=task.predictions_given, draws=task.draws, chains=task.chains,
             random_seed=task.random_seed, progressbar=task.progressbar,
         )  # fmt: skip
-    insight = None
-    if shared and run.recipe.insight and task.predictions is not None:
-        _, scored_there = common_items(task.annotations[ITEM], task.predictions, task.on_missing)
-        insight = draw_insights(scored_there, (task.chains, task.draws), task.random_seed)
-    run = replace(run, hyper={**run.hyper, **shared}, insight=insight)
+    own, run = run, replace(run, hyper={**run.hyper, **shared},
+                            insight=_insight_of(run, task, shared))  # fmt: skip
     scopes = Scopes(task.annotations, task.random_seed)
     scored: dict[float, Groups] = {}
     groups: Groups = {}
@@ -314,6 +313,7 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
         along[CATEGORIES] = along[CATEGORIES].merge(groups.pop(CATEGORIES))
         along[CATEGORIES] = along[CATEGORIES].transpose(*_METRIC, ..., missing_dims="ignore")
     groups |= along
+    _allow_for_other_annotators(groups, own, task)
     with notes.of(run.recipe.model):
         if task.positive_named and "metrics" in groups and not set(RATES) <= set(groups["metrics"]):
             warnings.warn(
@@ -340,6 +340,56 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
                 naive = leading.to_dataset(name="naive_top_1_accuracy")
                 groups[CATEGORIES] = groups[CATEGORIES].merge(naive)
     return groups
+
+
+def _insight_of(run: Run, task: Task, shared: Mapping[str, Any]) -> xr.DataArray | None:
+    """Draw what systems know beyond the labels, if metrics allow for it and a prior is learned."""
+    if not shared or not run.recipe.insight or task.predictions is None:
+        return None
+    _, scored_there = common_items(task.annotations[ITEM], task.predictions, task.on_missing)
+    return draw_insights(scored_there, (task.chains, task.draws), task.random_seed)
+
+
+TOP: Final = "top_1_accuracy"
+_DRAWS, _CHAINS = 100, 2
+"""Draws of the fits without some annotators, of which only means are used."""
+
+
+def _allow_for_other_annotators(groups: Groups, run: Run, task: Task) -> None:
+    """Widen agreement with the panel, if the same few annotators labelled most of the items.
+
+    ``run`` is without what was learned, as each group of annotators learns a prior of its own.
+    """
+    metrics_ = groups.get("metrics", xr.Dataset())
+    if (
+        TOP not in metrics_ or not run.keeps_draws or task.cut is not None
+        or run.recipe.model != "dirichlet" or not are_same(task.annotations)
+    ):  # fmt: skip
+        return
+    systems = metrics_[SYSTEM].to_numpy()
+
+    def estimate(annotations: xr.Dataset) -> Floats:
+        some = replace(task, annotations=annotations, draws=_DRAWS, chains=_CHAINS)
+        settings = {"draws": _DRAWS, "chains": _CHAINS, "random_seed": task.random_seed}
+        shared = run.recipe.learned(
+            annotations, run.hyper, predictions=task.predictions_given, progressbar=False,
+            **settings,
+        )  # fmt: skip
+        fit = run.recipe.fit(annotations, run.reference, **{**run.hyper, **shared}, **settings)
+        insight = _insight_of(run, some, shared)
+        value = metrics.get("top_k_accuracy").function(
+            run.recipe.plausibility(fit), task.predictions, insight=insight,
+            random_seed=task.random_seed, on_missing=task.on_missing,
+        )  # fmt: skip
+        return np.asarray(value.mean(SAMPLE).sel({SYSTEM: systems}))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DissensusWarning)  # about fewer labels, and short chains
+        between, freedom = covariance(task.annotations, estimate, task.random_seed)
+    at = {RELIABILITY: run.reference, SCOPE: SCOPES[0]}
+    posterior = metrics_[TOP].sel(at).var(SAMPLE).to_numpy()
+    wider = widened(metrics_[TOP], posterior, between, freedom, task.random_seed)
+    groups["metrics"] = metrics_.assign({TOP: wider}).assign_attrs({NEW_ANNOTATORS: 1})
 
 
 RATES: Final = ("sensitivity", "specificity", "f1")

@@ -28,14 +28,14 @@ from dissensus.dims import (
 )
 from dissensus.errors import shown
 from dissensus.evaluation import doubts
-from dissensus.evaluation.answers import TRUTH
 from dissensus.evaluation.components import in_several_pools
 from dissensus.evaluation.doubts import DOUBT
 from dissensus.evaluation.evidence import summary
 from dissensus.evaluation.recipes import HEAVY_PRIOR
 from dissensus.evaluation.runs import CHECK
+from dissensus.evaluation.same_annotators import NEW_ANNOTATORS
 from dissensus.plots._source import NEW, interval, sides
-from dissensus.reports import evidence
+from dissensus.reports import evidence, known_items
 from dissensus.reports.components import outweighed
 from dissensus.reports.evidence import Facts
 from dissensus.reports.sections import Section
@@ -193,7 +193,8 @@ def _worst(side: xr.DataTree) -> tuple[float, float] | None:
 
 def cautions(evaluation: xr.DataTree) -> Topics:
     """Return results that are correct but easily misread."""
-    out: Topics = [*_few_units(evaluation), *_no_errors(evaluation)]
+    out: Topics = [*known_items.unlike_others(evaluation), *_few_units(evaluation)]
+    out += _no_errors(evaluation)
     out += [("outweighed", facts) for facts in outweighed(evaluation)]
     for side, start in _models(evaluation):
         ess, r_hat = _worst(side) or (np.inf, 0.0)
@@ -216,21 +217,8 @@ def cautions(evaluation: xr.DataTree) -> Topics:
             out.append(("unnamed", {"mass": mass}))
     out += [*_never_given(evaluation), *_copies(evaluation), *_of_replicates(evaluation)]
     out += _leniency(evaluation) or _few_people(evaluation)
-    out += [*_beyond_ends(evaluation), *_no_known_truth(evaluation)]
+    out += [*_beyond_ends(evaluation), *known_items.none_known(evaluation)]
     return [*out, *_in_several_pools(evaluation)]
-
-
-def _no_known_truth(evaluation: xr.DataTree) -> Topics:
-    """Caution if the question is the true label, and no known label could show shared errors.
-
-    In the data set ducks, whose annotators disagree about geese and grebes, the majority label is
-    right on .70 of the images; the interval without known labels was .72 to .86. With 40 known
-    labels, the intervals of five systems contained the systems' accuracies.
-    """
-    data = evidence.group(evaluation, "accuracy")
-    is_of_truth = evidence.group(evaluation, "answers").attrs.get("question") == TRUTH
-    alone = is_of_truth and data.attrs.get("n_known", 1) == 0
-    return [("no_known_truth", {"wanted": "20 to 40"})] if alone else []
 
 
 def _never_given(evaluation: xr.DataTree) -> Topics:
@@ -429,6 +417,11 @@ mlqe_pe_da, correlations with the mean of three raters were outside the interval
 three other raters in 5 of 6 language pairs."""
 
 
+_FEW_AT_ALL: Final = 12
+"""The same for rankings, and for evaluations in chunks, in which intervals of the agreement with
+the panel do not allow for other annotators."""
+
+
 _BY_ALL: Final = 0.9
 """Minimum share of the items that all of these annotators labelled."""
 
@@ -437,11 +430,13 @@ def _few_people(evaluation: xr.DataTree) -> Topics:
     """Caution if the same few annotators, who are named, labelled nearly all items."""
     data = evaluation["annotations"].to_dataset()
     n = data.sizes.get(ANNOTATOR, 0)
-    if not 1 < n <= _FEW_PEOPLE or not evidence.has(evaluation, "predictions"):
+    wide = bool(evidence.group(evaluation, "metrics").attrs.get(NEW_ANNOTATORS))
+    most = _FEW_PEOPLE if wide or evidence.is_of_numbers(evaluation) else _FEW_AT_ALL
+    if not 1 < n <= most or not evidence.has(evaluation, "predictions"):
         return []
     each = voices_per(data, ITEM)
     by_all = float((each[each > 0] == n).mean())
-    return [("few_people", {"n": n})] if len(each) >= FEW_UNITS and by_all >= _BY_ALL else []
+    return [("few_people", {"n": n, "wide": wide})] if len(each) >= FEW_UNITS and by_all >= _BY_ALL else []
 
 
 _AT_END: Final = 0.02
