@@ -146,6 +146,8 @@ _COEFFICIENTS: Final = {
     "fleiss_kappa": "Fleiss' kappa",
     "gwet_ac1": "Gwet's AC1",
     "gwet_ac2": "Gwet's AC2, quadratic",
+    "gwet_ac": "Gwet's AC1",
+    "bennett_s": "Bennett's S",
     "leave_one_out_agreement": "Agreement with the other annotators",
 }
 

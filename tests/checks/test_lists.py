@@ -124,6 +124,7 @@ def test_lists_by_single_annotators_are_not_checked():
     assert "agreement_check" not in dx.evaluate(single, **quick).children
 
 
+@pytest.mark.long
 def test_few_draws_make_few_replicates_and_many_at_most_400():
     ann, pred = study(4, 0.0, 20)
     for draws, chains, n in ((30, 2, 30), (500, 3, 133)):

@@ -75,6 +75,15 @@ MISTAKES = [
     ("scores as grades", ["scores.csv", "--kind", "ordinal"], 0,
      ["with fractions", "--kind continuous"]),
     ("scores as names", ["scores.csv", "--kind", "nominal"], 0, ["fractions", "--kind continuous"]),
+    ("grades as words", ["ann.csv", "--kind", "ordinal"], 2,
+     ["found no --labels", "Name them in their order, such as --labels no,yes"]),
+    ("tabs", ["tabs.csv"], 2, [r"--delimiter '\t'"]),
+    ("tabs, named", ["tabs.csv", "--delimiter", r"\t"], 0, []),
+    ("predictions in rows", ["ann.csv", PRED, "pred_long.csv"], 2,
+     ["If each row is one prediction", "--system and --prediction-label"]),
+    ("one column left", ["left.csv"], 2, ["--annotator worker --label sentiment"]),
+    ("workbook", ["book.xlsx"], 2, ["Save the sheet as CSV"]),
+    ("renamed workbook", ["book.csv"], 2, ["an Excel workbook", "Save the sheet as CSV"]),
     ("nothing", ["ann.csv", PRED, "pred.csv"], 0, []),
 ]  # fmt: skip
 
@@ -122,6 +131,13 @@ def folder(tmp_path_factory):
         frame = ann.copy()
         frame.loc[list(cells), "label"] = list(cells.values())
         frame.to_csv(folder / name, index=False)
+    ann.to_csv(folder / "tabs.csv", index=False, sep="\t")
+    left = {"annotator": "worker", "label": "sentiment"}
+    ann.rename(columns=left).to_csv(folder / "left.csv", index=False)
+    long = {"item": ITEMS * 2, "model": np.repeat(["m", "n"], 30), "answer": words(60)}
+    pd.DataFrame(long).to_csv(folder / "pred_long.csv", index=False)
+    for name in ("book.xlsx", "book.csv"):
+        (folder / name).write_bytes(b"PK\x03\x04\xff")
     names = {"item": "image", "annotator": "rater", "label": "class"}
     ann.rename(columns=names).to_csv(folder / "other.csv", index=False)
     for name, record in {

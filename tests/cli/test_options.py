@@ -73,6 +73,7 @@ EVALUATE = {
     "truth_model": ("none", {"truth_model"}, {}),
     "question": ("truth", {"question"}, {}),
     "new_items": (True, {"new_items"}, {}),
+    "side": (True, {"side"}, {}),
     "ground_truth": ("0.8", {"ground_truth"}, {}),
     "on_missing": ("drop", {"on_missing"}, {}),
     "prior_count": ("2", {"prior_count"}, {}),

@@ -190,6 +190,8 @@ def test_what_cannot_be_drawn_is_refused_in_words(dense, candidates):
     curve, ratio = (dense[name].to_dataset() for name in ("discrepancy_curve", "discrepancy"))
     alone, check = dense.copy(), dense["assumptions"].to_dataset()
     del alone["companion"]
+    single = dense.copy()
+    single["comparison"] = xr.DataTree()
     truth = dense["weighted_reliability"].to_dataset()["weighted_reliability"]
     theta, risk = dense["posterior"]["plausibility"], dense["expected_risk"]["expected_risk"]
     review = dense["items_to_review"].to_dataset()
@@ -206,6 +208,7 @@ def test_what_cannot_be_drawn_is_refused_in_words(dense, candidates):
         ("thresholds", lambda: plots.discrepancy_curve(curve.isel(threshold=0)), "threshold"),
         ("a mean", lambda: plots.discrepancy_curve(curve.mean(("chain", "draw"))), "draws"),
         ("draws of systems", lambda: plots.better(metric), "comparison"),
+        ("one system", lambda: plots.better(single), "two systems or more; found one system"),
         ("top", lambda: plots.certainty(candidates, top=7), "top"),
         ("item", lambda: plots.item(dense, "nobody"), "'nobody'"),
         *((f"items {odd!r}", partial(plots.simplex, theta, items=odd),

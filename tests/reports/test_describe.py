@@ -222,7 +222,11 @@ def test_evaluations_and_items_are_refused_with_what_to_do():
         study.annotations, study.predictions, draws=20, random_seed=1, progressbar=False, **LEAN
     )
     with pytest.raises(dx.ArgumentError, match=r"dissensus.summary makes tables"):
-        dx.describe(result)
+        dx.describe(result, "markdown")
+    verdict = dx.describe(result)
+    assert verdict.startswith("Do not rely on these numbers. ")
+    assert "\nThe best of 4 systems is system A or system B" in verdict
+    assert "\nCareful: There are only 8 items" in verdict
     text = dx.describe(result["metrics"].to_dataset().sel(reliability=1, scope="new items"))
     assert "Agreement with the panel, system A: mean " in text
 
@@ -285,3 +289,28 @@ def test_what_is_rounding_only_has_no_decimals():
     draws = dx.bayesian_bootstrap("percent_agreement", ann, draws=200, random_seed=1)
     assert "mean 0.33 (" in dx.describe(draws)
     assert len(dx.describe(draws * 0 + np.random.default_rng(1).random(200) * 1e-40)) < 400
+
+
+@pytest.mark.parametrize(("statistic", "options", "title"), [
+    ("krippendorff_alpha", {}, "Krippendorff's alpha, nominal"),
+    ("krippendorff_alpha", {"level": "ordinal"}, "Krippendorff's alpha, ordinal"),
+    ("gwet_ac", {}, "Gwet's AC1"), ("gwet_ac", {"weighting": "linear"}, "Gwet's AC2, linear"),
+    ("cohen_kappa", {}, "Cohen's kappa"), ("fleiss_kappa", {}, "Fleiss' kappa"),
+    ("cohen_kappa", {"weighting": "quadratic"}, "Cohen's kappa, quadratic"),
+    ("bennett_s", {"weighting": "linear"}, "Bennett's S, linear"),
+])  # fmt: skip
+@pytest.mark.unit(8)
+def test_coefficients_have_their_level_or_weighting(statistic, options, title):
+    ann = dx.from_matrix([[1, 1], [2, 2], [3, 2], [1, 2], [3, 3]] * 10, kind="ordinal")
+    draws = dx.bayesian_bootstrap(statistic, ann, draws=20, random_seed=1, **options)
+    assert dx.describe(draws).startswith(f"{title}: mean")
+    assert dx.describe(draws, "markdown").splitlines()[2].startswith(f"| {title} |")
+
+
+def test_alpha_of_sets_has_its_distance():
+    draws = xr.DataArray(np.ones((1, 9)), dims=("chain", "draw"), name="krippendorff_alpha")
+    assert dx.describe(draws.assign_attrs(distance="masi")).startswith(
+        "Krippendorff's alpha, MASI distance: mean"
+    )
+    both = draws.rename("gwet_ac2").assign_attrs(weighting="quadratic")
+    assert dx.describe(both).startswith("Gwet's AC2, quadratic: mean")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import arviz as az
+import numpy as np
 import pytest
 import xarray as xr
 from reports.conftest import spoken
@@ -73,6 +74,8 @@ def test_the_leader_along_reliability(dictated):
     steady = along(dictated({"a": [0.7, 0.8], "b": [0.6, 0.7], "c": [0.5, 0.6]}))
     assert "a leads at every reliability from 1 to 2; the order of the systems does not" in steady
     assert "The agreement with the panel of a goes from .700 to .800" in steady
+    level = along(dictated({"a": [0.7, 0.8, 0.7001], "b": [0.6, 0.6, 0.6]}))
+    assert "The agreement with the panel of a is .700 at reliability 1 and at 3." in level
     below = along(dictated({"a": [0.7, 0.8], "b": [0.6, 0.6], "c": [0.5, 0.7]}))
     assert "from 1 to 2; the order of the other systems changes." in below
     text = along(dictated({"a": [0.7, 0.7, 0.7, 0.7], "b": [0.6, 0.6, 0.8, 0.7]}))
@@ -83,6 +86,32 @@ def test_a_shared_lead_and_a_single_reliability(dictated):
     text = along(dictated({"a": [0.7, 0.8], "b": [0.7, 0.8], "c": [0.1, 0.2]}, spread=0.0))
     assert "a and b share the lead at every reliability from 1 to 2" in text
     assert along(dictated({"a": [0.7], "b": [0.6]})) == ""
+
+
+def test_the_share_of_uncertain_items_is_one_number_if_it_does_not_change():
+    ends = {"low": 0.321, "high": 0.3249, "first": ".5", "last": "1"}
+    text = spoken("certainty_along", ends)
+    assert text == "The share of uncertain items is .32 at reliability .5 and at 1."
+    assert "goes from .32 " in spoken("certainty_along", ends | {"high": 0.326})
+
+
+@pytest.mark.long
+def test_items_without_labels_are_counted_apart(dictated):
+    tree = dictated({"a": [0.7], "b": [0.6]}, naive=[0.75, 0.9])
+    statistics = tree["statistics"].to_dataset()
+    n_items = statistics.sizes["item"]
+    has_labels = np.arange(n_items) >= 1
+    tree["statistics"] = statistics.assign(
+        n_annotations=statistics["n_annotations"] * xr.DataArray(has_labels, dims="item")
+    )
+    assert f"each item, on the {n_items - 1} items with labels: .75" in leading(tree)
+    certainty = tree["certainty"]["annotation_certainty"].sel(reliability=1).to_numpy()
+    assert has_labels.sum() < n_items
+    text = spoken("certainty", opening.certainty(tree, 1.0))
+    of_labelled = wording.share(float((certainty[has_labels] < 0.9).mean()))
+    assert text.endswith(
+        f"of the items, and for {of_labelled} of the {n_items - 1} items with labels."
+    )
 
 
 @pytest.mark.long

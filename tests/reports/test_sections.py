@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from lean import LEAN
@@ -79,6 +80,24 @@ def test_accuracies_are_the_numbers(plain):
     assert "is known from other data sets and from 30 known labels." in known
     assert "needs the true labels" not in of_accuracy(with_accuracy(plain, n_known=80))
     assert "errors was given." in of_accuracy(with_accuracy(plain, correlation_given=1))
+
+
+def test_agreement_with_the_others_is_at_any_rank_only_in_rankings():
+    frame = pd.DataFrame({"statistic": ["leave_one_out_agreement"], "system": None,
+                          "annotator": None, "observed": 0.8, "lower": 0.7, "upper": 0.9,
+                          "doubt": ""})  # fmt: skip
+    for ranked in (True, False):
+        note = sections._coefficient_table(frame, "New items", ranked=ranked).note
+        assert note.endswith("the most frequent label of the others.")
+        assert ("at any rank" in note) == ranked
+
+
+def test_annotators_who_are_equally_often_right_have_one_number(plain):
+    tree = with_accuracy(plain, names=["A", "B"])
+    accuracy = tree["accuracy"].to_dataset()
+    accuracy["annotator_accuracy"] = accuracy["annotator_accuracy"] * 0 + 0.92
+    tree["accuracy"] = accuracy
+    assert "The annotators are each right on about 92 %; they agree with" in of_accuracy(tree)
 
 
 def test_uncertainty_adjusted_accuracy_stands_beside(plain):

@@ -291,6 +291,19 @@ def test_boxes_say_what_is_wrong(dictated, evaluate):
     assert boxes(never)[0].word == "Do not use"
 
 
+def test_agreement_on_one_label_or_one_item_is_not_fine():
+    def box(rows, **options):
+        ann = dx.from_matrix(rows, **options)
+        return trust._agreement(xr.DataTree.from_dict({"annotations": ann}), None)
+
+    alike = box([["x", "x"]] * 8)
+    assert (alike.word, alike.reason[:25]) == ("Careful", "Only one label was given:")
+    assert "labels=" in alike.remedy
+    assert "labels=" not in box([["x", "x"]] * 8, labels=["x", "y"]).remedy
+    alone = box([["x", "y", "x"], ["y", None, None]])
+    assert (alone.word, alone.reason[:34]) == ("Careful", "Only one item has several annotato")
+
+
 @pytest.mark.long
 def test_annotators_who_surely_differ_are_named_the_worst_first():
     rng = np.random.default_rng(1)

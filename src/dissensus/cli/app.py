@@ -128,6 +128,9 @@ def evaluate(
         str | None, typer.Option(help="With --chunks: a Dask cluster's address, or local.")
     ] = None,
     seed: options.Seed = None,
+    side: Annotated[
+        bool, typer.Option("--side", help="For votes: estimate the advantage of the left side.")
+    ] = False,
     store: Annotated[str, typer.Option(help="Format of the draws: nc or zarr.")] = "nc",
     progress: options.Progress = True,
     force: options.Force = False,
@@ -180,7 +183,7 @@ def evaluate(
                                encoding=encoding),
             new_items=new_items,
             **options.given(question=question, prior_count=prior_count, concentration=concentration,
-                            prior=prior and options.numbers(prior, "--prior")),
+                            prior=prior and options.numbers(prior, "--prior"), side=side or None),
             **options.accuracy(ground_truth),
         )  # fmt: skip
     finish(result, out, store, as_json=as_json, everything=everything)

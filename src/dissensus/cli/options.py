@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from ast import literal_eval
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from importlib.util import find_spec
@@ -39,7 +40,13 @@ Trial = Annotated[str | None, typer.Option(help="Column that numbers repeated la
 Pool = Annotated[str | None, typer.Option(help="Column of annotators' groups.")]
 Cluster = Annotated[str | None, typer.Option(help="Column of the sampled units, such as patients.")]
 Stratum = Annotated[str | None, typer.Option(help="Column of groups of items.")]
-Delimiter = Annotated[str | None, typer.Option(help="Separator of cells, such as ';'.")]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        help=r"Separator of cells, such as ';' or '\t'.",
+        callback=lambda text: "\t" if text == r"\t" else text,  # a shell leaves \t as it is
+    ),
+]
 Encoding = Annotated[str, typer.Option(help="Encoding of text files.")]
 Format = Annotated[str | None, typer.Option(help="Name of a format, see dissensus.formats.")]
 Predictions = Annotated[Path | None, typer.Option(help="File of the systems' predictions.")]
@@ -68,11 +75,12 @@ Progress = Annotated[bool, typer.Option(help="Show progress.")]
 
 
 _ARGUMENT: Final = re.compile(
-    r"(?<![\w.-])(?<!\w\()(annotator|chunks|cluster|companion|components|concentration|confidence|delimiter"
-    r"|draws|encoding|format|ground_truth|groups|item|kind|label|labels|margin|model|none|on_missing|pool|positive"
-    r"|prediction_label|prediction_rank|predictions_format|prior_count|question|rank|reference"
-    r"|reliability|risk|score|separator|stratum|system|threshold|trial|truth_model)="
-    r"(?:\"([^\"\n]+)\"|'([^'\n]+)'|([\d.]+\d|\d))?(?![\w\"'])"
+    r"(?<![\w.-])(?<!\w\()(annotator|chunks|cluster|companion|components|concentration|confidence"
+    r"|delimiter|draws|encoding|format|ground_truth|groups|item|kind|label|labels|margin|model"
+    r"|new_items|none|on_missing|pool|positive|prediction_label|prediction_rank"
+    r"|predictions_format|prior_count|question|rank|reference|reliability|risk|score|separator"
+    r"|side|stratum|studies|system|target|threshold|trial|truth_model)="
+    r"(?:\"([^\"\n]+)\"|'([^'\n]+)'|([\d.]+\d|\d)|(\['[^\[\]\n]+'\])|True)?(?![\w\"'])"
 )
 """Matches an argument in messages of the Python functions."""
 _BETWEEN: Final = re.compile(r"(?<![\w-])(--[\w-]+ (?:'[^'\n]*'|[^\s,']+)),(?= --[\w-]+ [^-\s])")
@@ -88,10 +96,12 @@ def as_options(text: str) -> str:
     'Name it with --item; --on-missing drop leaves it out (--draws 4000)'
     >>> as_options("Name them with item='image', label='the class'")
     "Name them with --item image --label 'the class'"
+    >>> as_options("For example labels=['bad', 'not good'], or side=True")
+    "For example --labels 'bad,not good', or --side"
     """
 
     def option(matched: re.Match[str]) -> str:
-        text = matched[2] or matched[3]
+        text = matched[2] or matched[3] or (matched[5] and ",".join(literal_eval(matched[5])))
         value = matched[4] or (text and quote(text))
         name = f"--{matched[1].replace('_', '-')}"
         return f"{name} {value}" if value else name

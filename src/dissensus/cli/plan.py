@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _PICTURES: Final = [".png", ".svg", ".pdf"]
+_OF_PICTURES: Final = {"within_share": "accuracy_plan", "reliability": "reliability_plan"}
+"""The picture of each kind of plan that has one, by a variable of the plan."""
 _DEFAULTS: Final = {
     "item": "item", "annotator": "annotator", "label": "label", "encoding": "utf-8",
     "system": "system",
@@ -101,7 +105,10 @@ def plan(
         _require_default(of_systems, "predictions", "no file of predictions is given")
     if truth or of_truth:
         _none_of(others | options.given(predictions=predictions))
-        result = dx.plan_accuracy(ann, **shared, **of_truth, progressbar=progress and not as_json)
+        with _options_named(shared | of_truth):
+            result = dx.plan_accuracy(
+                ann, **shared, **of_truth, progressbar=progress and not as_json
+            )
     elif ann is None:
         hint = "Without a pilot, give --kappa and --label-count"
         expected = "a file with annotations of a pilot study"
@@ -110,9 +117,10 @@ def plan(
         prediction_options = options.given(
             predictions=_predictions(predictions, ann, format, **reading)
         )
-        result = dx.plan(
-            ann, **shared, **others, **prediction_options, progressbar=progress and not as_json
-        )
+        with _options_named(shared | others):
+            result = dx.plan(
+                ann, **shared, **others, **prediction_options, progressbar=progress and not as_json
+            )
     _show(result, plot, force=force, as_json=as_json)
 
 
@@ -156,6 +164,25 @@ def _none_of(others: dict[str, Any]) -> None:
         )  # fmt: skip
 
 
+_NAMES: Final = {"n_labels": "label_count", "random_seed": "seed"}
+"""Arguments for which the command line has an option of another name."""
+
+
+@contextmanager
+def _options_named(arguments: Iterable[str]) -> Iterator[None]:
+    """Name the option in errors about one of these arguments."""
+    try:
+        yield
+    except ArgumentError as problem:
+        if problem.subject not in arguments:
+            raise
+        option = _NAMES.get(problem.subject, problem.subject).replace("_", "-")
+        raise ArgumentError(
+            f"--{option}", expected=problem.expected, found=problem.found, where=problem.where,
+            hint=problem.hint,
+        ) from problem  # fmt: skip
+
+
 def _require_picture(plot: Path | None, *, force: bool) -> None:
     """Raise before the simulation begins if its picture could not be written."""
     if plot is None:
@@ -187,16 +214,10 @@ def _show(result: xr.Dataset, plot: Path | None, *, force: bool, as_json: bool) 
     from dissensus.cli.output import of_plan, print_json
     from dissensus.cli.tables import laid_out, plan_tables
     from dissensus.plots import get
-    from dissensus.studies.planning.sentences import sentences
 
     console = SafeConsole()
-    picture, lines = None, []
-    if "within_share" in result:
-        picture, lines = "accuracy_plan", result.attrs["in_words"].splitlines()
-    elif "reliability" in result:
-        picture, lines = "reliability_plan", sentences(result)
-    elif "items_alone" in result:
-        lines = [result.attrs["in_words"]]
+    picture = next((name for part, name in _OF_PICTURES.items() if part in result), None)
+    lines = result.attrs.get("in_words", "").splitlines()
     if plot is not None and picture is None:
         _no_picture(plot)
     if as_json:

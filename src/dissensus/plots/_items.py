@@ -407,19 +407,20 @@ def _accuracy_along(ax: Axes, data: xr.Dataset, count: int) -> None:
     look.count_axis(ax.xaxis)
     ax.set_xlim(0, 1.02 * count)
     room = max(float(along[-1]) - now, 0.004)
-    ax.set_ylim(now - 0.14 * room, float(along[-1]) + 0.12 * room)
+    ax.set_ylim(now - 0.14 * room, float(along[-1]) + 0.2 * room)
     ax.annotate(f"now {share(now, digits)}", (1, now), xycoords=("axes fraction", "data"),
                 xytext=(-2, -3), textcoords="offset points", ha="right", va="top",
                 fontsize=look.SMALL)  # fmt: skip
     if gain.any():
         half = int(np.searchsorted(np.cumsum(gain), 0.5 * gain.sum())) + 1
-        marks = {half: (7, -4, "left"), count: (-2, -10, "right")}
+        # The curve is concave: the last text is above its end, the other below its middle.
+        marks = {half: (7, -4, "left", "top"), count: (0, 5, "right", "bottom")}
         if half < count and (half > 0.7 * count or count < _FEW):  # no room for both texts
             del marks[half]
-        for at, (x, y, side) in marks.items():
+        for at, (x, y, side, edge) in marks.items():
             ax.plot([at], [along[at]], "o", markersize=5.5, color=color, clip_on=False)
             ax.annotate(f"{counted(at, 'item')}: {share(float(along[at]), digits)}",
                         (at, along[at]), xytext=(x, y), textcoords="offset points", ha=side,
-                        va="top", color=color, fontsize=look.SMALL)  # fmt: skip
+                        va=edge, color=color, fontsize=look.SMALL)  # fmt: skip
     ax.set_xlabel("items reviewed")
     look.titled(ax, "Expected accuracy of the ground truth")

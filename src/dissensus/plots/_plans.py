@@ -168,15 +168,16 @@ def _of_annotators(ax: Axes, data: xr.Dataset) -> None:
         if len(pools) == 1:
             _probabilities(ax, at, part["probability_reached"].to_numpy())
     look.target_line(ax, target)
-    ax.annotate(f"target {share(target)}", (0, target), xycoords=("axes fraction", "data"),
-                xytext=(3, 2), textcoords="offset points", fontsize=look.SMALL)  # fmt: skip
     ax.set_ylim(0, 1.1 if len(pools) == 1 else 1.0)
     ax.set_yticks(np.linspace(0, 1, 6))
     look.tidy(ax, grid="y")
     look.share_axis(ax.yaxis)
     look.size_axis(ax, x)
     ax.set_xlabel("annotators of an item")
-    look.titled(ax, f"Reliability of the mean label,\n{percent(level)} intervals")
+    look.titled(
+        ax, f"Reliability of the mean label,\n{percent(level)} intervals; broken line: target "
+        f"{share(target)}",
+    )  # fmt: skip
     if len(pools) > 1:
         ax.legend(frameon=False, fontsize=look.SMALL, loc="lower right")
 

@@ -145,6 +145,10 @@ def _group(source: Any, name: str) -> xr.Dataset:
         if name in source.children and source[name].to_dataset().data_vars:
             return source[name].to_dataset()
         hint = str(source.attrs.get(_REASONS.get(name), ""))
+        if name == "comparison" and "metrics" in source.children:
+            raise ArgumentError(
+                "source", expected="an evaluation of two systems or more", found="one system"
+            )
         if name in {"metrics", "comparison"}:
             hint = "Without predictions there are no metrics"
         raise ArgumentError(

@@ -37,6 +37,8 @@ _ROUNDING: Final = 1e-9
 """An interval that is shorter than this share of the largest number comes from rounding."""
 _PLACE = "place along all dims"
 _DIFFERENCE = "Difference"
+_EVALUATION: Final = {"statistics", "annotations"}
+"""Groups of every evaluation, except one of votes."""
 
 
 class Row(NamedTuple):
@@ -189,9 +191,20 @@ def _title(name: str, data: xr.Dataset) -> str:
         return _DIFFERENCE + metric
     title = coefficient_title(name)
     if "'" in title:
-        return title
+        return _with_distance(name, title, data[name].attrs)
     title = metric_title(clean(name))
     return title if title[1:2].isupper() else capital(title)
+
+
+def _with_distance(name: str, title: str, attrs: dict[Any, Any]) -> str:
+    """Add the level, distance or weighting of a coefficient to its title, once."""
+    if name == "krippendorff_alpha":
+        distance = attrs.get("level", attrs.get("distance", ""))
+        return coefficient_title(f"{name}_{distance}") if distance else title
+    weighting = str(attrs.get("weighting", "none"))
+    if weighting == "none" or title.endswith(weighting):
+        return title
+    return f"{title.replace('AC1', 'AC2')}, {weighting}"
 
 
 # Texts.
@@ -332,9 +345,10 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
     ----------
     draws : DataArray, Dataset or DataTree
         Draws (chain, draw, ...) of metrics or statistics, the result of `dissensus.compare`, or a
-        fit, whose parameters without a dim of items are reported. An evaluation of votes on pairs
-        gives the verdict in words, or a table of win rates and ranks. A reader study gives its
-        ``in_words``, with 95 % intervals, or a table without single readers and curves.
+        fit, whose parameters without a dim of items are reported. An evaluation gives the verdict
+        in words, and the reasons not to rely on it; one of votes on pairs also a table of win rates
+        and ranks. A reader study gives its ``in_words``, with 95 % intervals, or a table without
+        single readers and curves.
     format : {"text", "markdown", "latex"}
         Sentences; a table; or a ``tabular`` for LaTeX's package booktabs. Names from the data are
         escaped.
@@ -352,7 +366,8 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
     Raises
     ------
     ArgumentError
-        If ``draws`` are not draws of numbers, or are an evaluation, or ``format`` is unknown.
+        If ``draws`` are not draws of numbers, or ``format`` is unknown, or not "text" for an
+        evaluation of other annotations than votes.
 
     Notes
     -----
@@ -390,6 +405,10 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
             words = [*unreliable(draws), *vote_sentences("headline", headline(draws))]
             return " ".join(words).replace("\N{NO-BREAK SPACE}", " ")
         draws = draws[LEADERBOARD].to_dataset()[["win_rate", "rank"]]
+    if format == "text" and isinstance(draws, xr.DataTree) and set(draws.children) >= _EVALUATION:
+        from dissensus.reports.trust import first_screen  # needs Matplotlib
+
+        return "\n".join(first_screen(draws)).replace("\N{NO-BREAK SPACE}", " ")
     if is_reader_study(draws):
         study = checked_study(draws, "draws")
         if format == "text":
@@ -460,7 +479,8 @@ def _of_fit(fit: xr.DataTree) -> tuple[xr.Dataset, str]:
         raise ArgumentError(
             "draws", expected="draws, or a fit", found=f"groups {shown(list(fit.children), 12)}",
             hint="dissensus.summary makes tables of an evaluation, with the diagnostics of its "
-            f"fits. Or describe a part of its draws{_part_of(fit)}",
+            "fits; format='text' gives its verdict. Or describe a part of its draws"
+            f"{_part_of(fit)}",
         )  # fmt: skip
     posterior = fit["posterior"]
     assert isinstance(posterior, xr.DataTree)

@@ -189,6 +189,9 @@ def _naive(evaluation: xr.DataTree, ranked: xr.Dataset, d: int) -> Facts:
     naive, mean = (float(ranked[name][0]) for name in ("naive", "mean"))
     if not np.isfinite(naive):
         return {}
+    point = str(evaluation.attrs.get("point_estimate", "the majority label of each item"))
+    if n_labelled := labelled_items(evaluation):
+        point += f", on the {counted(n_labelled, 'item')} with labels"
     place = "inside the interval"
     if not float(ranked["lower"][0]) <= naive <= float(ranked["upper"][0]):
         side = "above" if naive > mean else "below"
@@ -198,7 +201,7 @@ def _naive(evaluation: xr.DataTree, ranked: xr.Dataset, d: int) -> Facts:
     is_other = sign * float(best["naive"]) > sign * naive + 1e-12
     return {
         "naive": share(naive, d), "naive_place": place,
-        "point": str(evaluation.attrs.get("point_estimate", "the majority label of each item")),
+        "point": point,
         "naive_first": str(best[SYSTEM].item()) if is_other else "",
         "naive_best": share(float(best["naive"]), d),
     }  # fmt: skip
@@ -278,14 +281,30 @@ def along_reliability(values: xr.Dataset) -> Facts:
     return {
         "runs": runs, "several": here.sizes[SYSTEM] > 1, "order": order,
         "ends": f"from {number(trust[0])} to {number(trust[-1])}",
+        "first": number(trust[0]), "last": number(trust[-1]),
         "metric": metric_title(str(here["metric"].item())), "name": leading[-1][0],
         "low": share(float(mean[0]), d), "high": share(float(mean[-1]), d),
     }  # fmt: skip
 
 
-def uncertain_items(evaluation: xr.DataTree, reliability: float | None = None) -> float:
-    """Return the share of items with a certainty below .90, by default at the reference."""
+def labelled_items(evaluation: xr.DataTree) -> int:
+    """Return the number of items with labels if some items have none, else 0."""
+    has_labels = evaluation["statistics"]["n_annotations"].to_numpy() > 0
+    return 0 if has_labels.all() else int(has_labels.sum())
+
+
+def uncertain_items(
+    evaluation: xr.DataTree, reliability: float | None = None, *, labelled: bool = False
+) -> float:
+    """Return the share of items with a certainty below .90, by default at the reference.
+
+    ``labelled``: of the items that annotators labelled.
+    """
     at = evaluation.attrs["reference_reliability"] if reliability is None else reliability
+    if labelled:
+        values = evaluation["certainty"]["annotation_certainty"].sel({RELIABILITY: at})
+        has_labels = evaluation["statistics"]["n_annotations"].to_numpy() > 0
+        return float((values.to_numpy()[has_labels] < 0.9).mean())
     shares = evidence.certainty_shares(evaluation).sel(top=1, below=0.9)
     return float(shares.sel({RELIABILITY: at}))
 
@@ -297,11 +316,13 @@ def certainty(evaluation: xr.DataTree, reliability: float) -> Facts:
     has_metrics = evidence.has(evaluation, "metrics")
     names_it = evidence.knows_reliability(evaluation) and not has_metrics
     mean = evidence.mean_certainty(evaluation).sel({"top": 1, RELIABILITY: reliability})
+    n_labelled = labelled_items(evaluation)
     return {
         "at": f"At reliability {number(reliability)}, the" if names_it else "The",
-        "below": uncertain_items(evaluation, reliability),
+        "below": uncertain_items(evaluation, reliability), "n_labelled": n_labelled,
+        "of_labelled": uncertain_items(evaluation, reliability, labelled=bool(n_labelled)),
         "mean": None if has_metrics else float(mean),
-    }
+    }  # fmt: skip
 
 
 def certainty_along(evaluation: xr.DataTree) -> Facts:

@@ -261,9 +261,13 @@ _COEFFICIENTS: Final = {
     "chance.",
     "krippendorff_alpha": "Alpha: 1 is perfect agreement, 0 is agreement by chance.",
     "gwet_ac": "AC1 and AC2: like alpha, but less dependent on the prevalence of the labels.",
-    "leave_one_out_agreement": "Other annotators: how often an annotator gives, at any rank, the "
-    "most frequent label of the others.",
+    "leave_one_out_agreement": "Other annotators: how often an annotator gives the most frequent "
+    "label of the others.",
 }
+_AT_ANY_RANK: Final = (
+    "Other annotators: how often an annotator gives, at any rank, the most frequent label of the "
+    "others."
+)
 
 
 def distance_title(attrs: Mapping[Any, Any]) -> str:
@@ -363,7 +367,8 @@ def agreement_tables(evaluation: xr.DataTree) -> list[Table]:
     ratios = ratios_of(frame)
     scope = "New items and annotators" if for_new_annotators(evaluation) else "New items"
     more = [_ratio_table(evaluation, frame, ratios, scope)] if len(ratios) else []
-    return [_coefficient_table(frame, scope), *more]
+    ranked = evaluation["annotations"].attrs["kind"] == "ranking"
+    return [_coefficient_table(frame, scope, ranked=ranked), *more]
 
 
 def for_new_annotators(evaluation: xr.DataTree) -> bool:
@@ -371,12 +376,15 @@ def for_new_annotators(evaluation: xr.DataTree) -> bool:
     return bool(evidence.group(evaluation, "agreement").attrs.get(NEW_ANNOTATORS, 0))
 
 
-def _coefficient_table(frame: pd.DataFrame, scope: str) -> Table:
+def _coefficient_table(frame: pd.DataFrame, scope: str, *, ranked: bool) -> Table:
+    coefficients = _COEFFICIENTS
+    if ranked:
+        coefficients = coefficients | {"leave_one_out_agreement": _AT_ANY_RANK}
     rows: list[list[Any]] = []
     notes: dict[str, None] = {}
     for row in frame[frame[SYSTEM].isna() & frame[ANNOTATOR].isna()].to_dict("records"):
         name = str(row["statistic"])
-        meaning = next((text for stem, text in _COEFFICIENTS.items() if name.startswith(stem)), "")
+        meaning = next((text for stem, text in coefficients.items() if name.startswith(stem)), "")
         if meaning:
             rows.append([coefficient_title(name), share(row["observed"]), between(row)])
             notes[meaning] = None

@@ -8,15 +8,17 @@ from typing import Final
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import ITEM, SAMPLE, SCOPE, SYSTEM
+from dissensus.data.contents import only_answer
+from dissensus.data.rows import voices_per
+from dissensus.dims import ELEMENT, ITEM, LABEL, SAMPLE, SCOPE, SYSTEM
 from dissensus.evaluation.evidence import summary
 from dissensus.plots._source import NEW
-from dissensus.reports import evidence, opening
+from dissensus.reports import checks, evidence, opening, two_models, verdict
 from dissensus.reports.average_annotator import SURE
 from dissensus.reports.checks import Checked, Topics, sampled_units
 from dissensus.reports.evidence import Facts
 from dissensus.reports.sections import alpha_of
-from dissensus.reports.sentences import interval, joined, sentences
+from dissensus.reports.sentences import interval, joined, paragraph, sentences
 from dissensus.reports.verdict import Lead
 from dissensus.statistics._resampling import FEW_UNITS
 from dissensus.wording import counted, listed, probability, share, short
@@ -28,6 +30,7 @@ FACTOR: Final = 10
 _FEW: Final = 0.1
 TENTATIVE: Final = 0.667
 """The alpha from which Krippendorff allows tentative conclusions."""
+_ABOVE: Final = "No: see the warnings above."
 _UNUSABLE: Final = "Do not use the results if the whole interval of alpha is at or below 0."
 
 
@@ -68,10 +71,14 @@ def _agreement(evaluation: xr.DataTree, lead: Lead | None) -> Box:
     if not opening.has_shared_items(evaluation["annotations"].to_dataset()):
         return Box(question, "careful", opening.ALONE, "Fine requires items with two annotators.",
                    "Have some items labelled by a second annotator.")  # fmt: skip
+    if box := _too_little(evaluation["annotations"].to_dataset(), question):
+        return box
     if evidence.is_of_numbers(evaluation):
         return _agreement_of_numbers(evaluation, question)
-    uncertain = opening.uncertain_items(evaluation)
-    reason = f"The leading label is uncertain for {share(uncertain)} of the items"
+    uncertain = opening.uncertain_items(evaluation, labelled=True)
+    n_labelled = opening.labelled_items(evaluation)
+    of = f"{counted(n_labelled, 'item')} with labels" if n_labelled else "items"
+    reason = f"The leading label is uncertain for {share(uncertain)} of the {of}"
     frame = summary(evaluation, "statistics") if evidence.has(evaluation, "agreement") else None
     alpha = None if frame is None else alpha_of(frame)
     is_fine = uncertain <= _FEW
@@ -91,6 +98,22 @@ def _agreement(evaluation: xr.DataTree, lead: Lead | None) -> Box:
     remedy = "Have the uncertain items labelled by more annotators, or with clearer instructions."
     if lead is not None and lead.name == opening.ACCURACY and _all_known(evaluation):
         remedy = "The accuracy of systems does not depend on this: all true labels are known."
+    return Box(question, "careful", reason, rule, remedy)
+
+
+def _too_little(annotations: xr.Dataset, question: str) -> Box | None:
+    """Return the answer if only one label was given, or one item has several annotators."""
+    if only_answer(annotations) is not None:
+        remedy = "If annotations with other labels were left out, evaluate all of them."
+        if annotations.sizes[ELEMENT if "member" in annotations else LABEL] == 1:
+            remedy += " If no annotator gave another label, name the other labels with labels=."
+        return Box(question, "careful", "Only one label was given: agreement cannot be judged.",
+                   "Fine requires that annotators gave different labels.", remedy)  # fmt: skip
+    if (voices_per(annotations, ITEM) > 1).sum() > 1:
+        return None
+    reason = "Only one item has several annotators: agreement cannot be judged."
+    remedy = "Evaluate all items together, or have more items labelled by a second annotator."
+    rule = "Fine requires several items with two annotators each."
     return Box(question, "careful", reason, rule, remedy)
 
 
@@ -125,7 +148,7 @@ def _checks(both: Facts, checked: Checked, *, page: bool) -> Box:
         remedy = "Evaluate again with more draws."
         if "not finite" in kinds:
             remedy = "Evaluate again with more draws, or with another model."
-        return Box(question, "stop", "No: see the warnings above.", rule, remedy)
+        return Box(question, "stop", _ABOVE, rule, remedy)
     if checked.cautions:
         topic, facts = checked.cautions[0]
         *reason, remedy = sentences(topic, facts, page=page)
@@ -138,6 +161,23 @@ def _checks(both: Facts, checked: Checked, *, page: bool) -> Box:
         words = f"All checks passed, and a second model, {both['b']}, agrees."
         return Box(question, "fine", words, rule)
     return Box(question, "fine", "All checks passed.", rule)
+
+
+def first_screen(evaluation: xr.DataTree) -> list[str]:
+    """Return the verdict of an evaluation, and the reasons not to rely on it, as plain text."""
+    numbers = two_models.both(evaluation)
+    lead = verdict.lead(evaluation, numbers[0] if numbers else None)
+    checked, both = checks.checked(evaluation), two_models.compared(evaluation, numbers)
+    out = [paragraph(topic, facts) for topic, facts in checked.troubles]
+    if out:
+        out[0] = f"Do not rely on these numbers. {out[0]}"
+    out.append(paragraph("headline", verdict.headline(evaluation, lead)))
+    out += [
+        f"{box.word}: {box.reason} {box.remedy}".strip()
+        for box in boxes(evaluation, lead, both.facts, checked)
+        if box.state != "fine" and box.reason != _ABOVE
+    ]
+    return out + [f"Careful: {paragraph(*topic)}" for topic in more_cautions(checked)]
 
 
 def more_cautions(checked: Checked) -> Topics:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from scipy import integrate, special, stats
 
 import dissensus as dx
@@ -51,6 +52,7 @@ def quadrature(frame):
     return mean, np.sqrt(moments[2] / moments[0] - mean**2)
 
 
+@pytest.mark.long
 def test_the_prior_of_first_labels_is_that_of_quadrature():
     ann, frame = study()
     mean, sd = quadrature(frame)

@@ -83,6 +83,9 @@ def test_what_no_plan_takes_is_refused_by_name(pilot, more):
         dx.ArgumentError, match=r"^threshold: expected no such argument: plan takes"
     ):
         dx.plan(pilot, threshold=3, **more)
+    for name in ("truth", "kappa", "n_labels", "within", "violated"):
+        with pytest.raises(dx.ArgumentError, match=rf"^{name}: .*dissensus\.plan_accuracy"):
+            dx.plan(pilot, **{name: 1}, **more)
     with pytest.raises(dx.ArgumentError, match=r"^studys: .*Did you mean studies=\?"):
         dx.plan(pilot, studys=3, **more)
 

@@ -8,7 +8,8 @@ import xarray as xr
 from scipy import stats
 
 import dissensus as dx
-from dissensus.studies.planning.labels import _as_narrow, _filled, _labelled
+from dissensus.studies.planning import judged
+from dissensus.studies.planning.labels import _as_narrow, _filled, _labelled, _Labels
 
 N, LABELS = 200, np.array(["a", "b", "c"])
 
@@ -118,6 +119,20 @@ def test_with_labels_for_all_items_both_are_equal():
     assert plan.attrs["in_words"].endswith(
         "With labels for all predicted items, predictions for the other items add no information."
     )
+
+
+def test_sentences_are_about_the_largest_size_below_all_items():
+    alone = np.tile([[[0.3, 0.2, 0.1]]], (5, 1, 1)) + np.linspace(0, 1e-3, 5)[:, None, None]
+    needed = np.array([[30.0, 80.0, 100.0]])
+    tried = judged.Sizes([2], [20, 50, 100], 100, 0.89, 100)
+    told = alone * [0.8, 0.7, 1.0]
+    words = judged.planned(told, alone, needed, tried, _Labels.words).attrs["in_words"]
+    assert "for each of 50 of 100 predicted items" in words
+    assert "needs labels for about 80 items. With labels for all predicted items, " in words
+    of_all = told[..., 2:], alone[..., 2:], needed[:, 2:], tried._replace(items=[100])
+    whole = judged.planned(*of_all, _Labels.words).attrs["in_words"]
+    assert "for each of 100 of 100 predicted items" in whole
+    assert whole.count("With") == 2
 
 
 def test_lengths_that_lie_between_sizes_are_linear_in_their_squares():

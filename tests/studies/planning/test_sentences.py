@@ -31,6 +31,14 @@ def pool_plan():
     ).assign_attrs(width=0.1, studies=10, pilot_annotators=[12])
 
 
+def test_a_plan_of_reliability_has_its_sentences():
+    pilot = made.fit_of("gaussian", mu=0.0, sigma_item=1.0, sigma_annotator=0.0,
+                        sigma=np.sqrt([[1.0, 2.0]]))  # fmt: skip
+    out = dx.plan_reliability(pilot, (2, 4), target=0.75, width=None, progressbar=False)
+    assert out.attrs["in_words"].split("\n") == sentences(out)
+    assert "the mean label reaches .75" in out.attrs["in_words"]
+
+
 def test_annotators_are_counted_with_their_probability(pool_plan):
     text = sentences(pool_plan)
     assert text[1] == (

@@ -117,26 +117,35 @@ def planned(
         coords={ANNOTATOR: tried.annotators, ITEM: tried.items},
         attrs={"probability": tried.prob, words.units.replace(" ", "_"): tried.n_units},
     )
-    gap = (alone - judged)[:, -1, -1]
+    # If people answer all units, judges may add nothing: sentences are about the next smaller size.
+    has_all = words.whole and tried.items[-1] == tried.n_units
+    place = -2 if has_all and len(tried.items) > 1 else -1
+    gap = (alone - judged)[:, -1, place]
     error = _STUDENT * gap.std(ddof=1) / np.sqrt(STUDIES)
-    saves = needed[-1, -1] > notable * tried.items[-1] and gap.mean() > error
+    saves = needed[-1, place] > notable * tried.items[place] and gap.mean() > error
     costs = gap.mean() < -error
-    return out.assign_attrs(in_words=_in_words(out, tried, words, saves=saves, costs=costs))
+    study = out.isel({ANNOTATOR: -1, ITEM: place})
+    text = _in_words(study, tried, words, saves=saves, costs=costs)
+    if has_all and place == -2:
+        text += f" {_of_all(words)}"
+    return out.assign_attrs(in_words=text)
 
 
-def _in_words(plan: xr.Dataset, tried: Sizes, words: Words, *, saves: bool, costs: bool) -> str:
-    """Return sentences on the largest study, and on the answers that judges save."""
-    last = plan.isel({ANNOTATOR: -1, ITEM: -1})
-    n, alone = tried.items[-1], round(float(last["items_alone"]))
-    half, without = (spoken(float(last[name]), 3) for name in ("half_width", "half_width_alone"))
-    for_all = f"{words.given}s {words.to} all {words.units}"
+def _of_all(words: Words) -> str:
+    return f"With {words.given}s {words.to} all {words.units}, {words.judges} add no information."
+
+
+def _in_words(study: xr.Dataset, tried: Sizes, words: Words, *, saves: bool, costs: bool) -> str:
+    """Return sentences on a study, one cell of the plan, and on the answers that judges save."""
+    n, alone = int(study[ITEM]), round(float(study["items_alone"]))
+    half, without = (spoken(float(study[name]), 3) for name in ("half_width", "half_width_alone"))
     text = (
         f"With {counted(tried.annotators[-1], words.given)} {words.to} each of {n:,} of "
         f"{tried.n_units:,} {words.units}, {percent(tried.prob)} intervals of {words.quantity} are "
         f"on average ±{half}, and ±{without} {words.alone}. "
     )
     if words.whole and n == tried.n_units:
-        return text + f"With {for_all}, {words.judges} add no information."
+        return text + _of_all(words)
     if costs:
         return text + f"Here {words.judges} make intervals longer: they contain little information."
     if not saves:

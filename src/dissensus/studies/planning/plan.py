@@ -265,7 +265,8 @@ def plan(
           ``half_width`` without verdicts, or from the labelled items alone. It can exceed the
           number of pairs. Verdicts and predictions save ``items_alone`` minus ``item``.
 
-        ``attrs["in_words"]`` describes the result for the largest number of labels or votes. For a
+        ``attrs["in_words"]`` describes the result for the largest number of labels or votes; with
+        ``predictions=``, for the largest number of items below all items, if there is one. For a
         reader study it names the study with the fewest readings (readers times cases) whose power
         is at least .8, or else the study with the highest power.
 
@@ -346,6 +347,10 @@ def plan(
     return planned(pilot, annotators, items, **_given(own | shared))
 
 
+_OF_TRUTH: Final = ("truth", "kappa", "n_labels", "within", "violated")
+"""The option --truth, and arguments of `plan_accuracy` that `plan` does not have."""
+
+
 def _all_known(settings: dict[str, Any]) -> None:
     """Raise if no plan has one of these arguments; the error names the existing arguments."""
     known = list(
@@ -358,6 +363,12 @@ def _all_known(settings: dict[str, Any]) -> None:
             raise ArgumentError(
                 name, expected=f"no such argument: numbers of {name} are {other}=",
                 found=brief(value),
+            )  # fmt: skip
+        if name in _OF_TRUTH:
+            raise ArgumentError(
+                name, expected="no such argument", found=brief(value),
+                hint="For a system's accuracy if items have one true label, call "
+                "dissensus.plan_accuracy(pilot, ...)",
             )  # fmt: skip
         if name not in known:
             hint = "".join(f"Did you mean {near}=?" for near in get_close_matches(name, known, n=1))

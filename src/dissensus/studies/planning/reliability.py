@@ -13,6 +13,7 @@ from dissensus.dims import ANNOTATOR, ITEM, POOL, SAMPLE, other
 from dissensus.kernels.random import generator
 from dissensus.metrics._components import SCALES
 from dissensus.metrics._reliability import annotators_needed, icc, spearman_brown
+from dissensus.studies.planning.sentences import sentences
 from dissensus.studies.planning.studies import (
     Design,
     Pilot,
@@ -177,6 +178,9 @@ def plan_reliability(
           variables also exist for normalised xCC, with the prefix ``xcc_`` and the dims
           (pool, pool\_).
 
+        ``attrs["in_words"]`` has one sentence per line: the reliability of one label, the
+        annotators and the study that are enough, and the assumptions.
+
     Notes
     -----
     Assumptions and limits:
@@ -222,7 +226,8 @@ def plan_reliability(
         out = out.merge(of_items(lengths, new_designs, length, assurance, known.pools))
     about = {"target": target, "width": length, "assurance": assurance, "panel": panel,
              "scale": scale, "studies": studies, "probability": run.prob}  # fmt: skip
-    return out.assign_attrs(_attrs(known) | {k: v for k, v in about.items() if v is not None})
+    out = out.assign_attrs(_attrs(known) | {k: v for k, v in about.items() if v is not None})
+    return out.assign_attrs(in_words="\n".join(sentences(out)))
 
 
 def _attrs(pilot: Pilot) -> dict[str, Any]:
