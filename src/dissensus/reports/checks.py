@@ -436,7 +436,11 @@ def _few_people(evaluation: xr.DataTree) -> Topics:
         return []
     each = voices_per(data, ITEM)
     by_all = float((each[each > 0] == n).mean())
-    return [("few_people", {"n": n, "wide": wide})] if len(each) >= FEW_UNITS and by_all >= _BY_ALL else []
+    return (
+        [("few_people", {"n": n, "wide": wide})]
+        if len(each) >= FEW_UNITS and by_all >= _BY_ALL
+        else []
+    )
 
 
 _AT_END: Final = 0.02
