@@ -260,3 +260,22 @@ def test_shared_errors_cannot_be_checked_without_known_labels(evaluate):
     assert "20 to 40 items" in remedy
     result["accuracy"].attrs["n_known"] = 20
     assert "no_known_truth" not in [topic for topic, _ in checks.cautions(result)]
+
+
+@pytest.mark.parametrize(
+    ("n", "wide", "cautious"),
+    [(4, True, True), (5, True, False), (12, False, True), (13, False, False)],
+)
+def test_annotators_of_all_items_are_few(n, wide, cautious):
+    """Where intervals of the panel allow for other annotators, only very few are cautioned of."""
+    ann = dx.from_matrix(np.random.default_rng(1).integers(2, size=(30, n)), kind="nominal")
+    pred = dx.predictions({"item": range(30), "system": ["s"] * 30, "label": [0, 1] * 15})
+    evaluation = xr.DataTree.from_dict({
+        "annotations": ann, "predictions": pred, "certainty": xr.Dataset({"of": 1}),
+        "metrics": xr.Dataset(attrs={"new_annotators": 1} if wide else {}),
+    })  # fmt: skip
+    topics = checks._few_people(evaluation)
+    assert bool(topics) == cautious
+    if cautious:
+        text = " ".join(sentences(*topics[0]))
+        assert ("agreement with the panel, with an annotator" in text) == wide
