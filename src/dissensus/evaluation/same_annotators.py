@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
+from dissensus.data.schema import as_checked
 from dissensus.dims import ANNOTATION, CHAIN, DRAW, SAMPLE, SYSTEM
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats
@@ -62,9 +63,8 @@ def covariance(
     n_groups = min(len(people), _GROUPS)
     order = generator(random_seed, "groups of annotators").permutation(len(people))
     group = (order % n_groups)[annotator]
-    each = np.stack([
-        estimate(annotations.isel({ANNOTATION: group != g})) for g in range(n_groups)
-    ])  # fmt: skip
+    parts = (as_checked(annotations.isel({ANNOTATION: group != g})) for g in range(n_groups))
+    each = np.stack([estimate(part) for part in parts])
     apart = each - each.mean(axis=0)
     return np.asarray((n_groups - 1) / n_groups * apart.T @ apart), n_groups - 1
 
