@@ -220,6 +220,9 @@ def test_a_column_of_items_is_no_annotator(frame):
 
 
 def test_an_annotator_may_give_each_item_another_label():
+    assert dx.from_matrix([[*"ax"], [*"bx"], [*"cy"], [*"dy"], [*"ez"]]).sizes["annotator"] == 2
+    texts = pd.DataFrame({"a": ["k", "l", "m", "n", "o"], "b": ["K"] * 5}, index=list("vwxyz"))
+    assert dx.from_matrix(texts).sizes["annotator"] == 2
     words = pd.DataFrame({"a": list("vwxyz"), "b": list("vvwxy")})
     assert dx.from_matrix(words).sizes["annotator"] == 2
     scores = pd.DataFrame({"a": [0.1, 0.2, 0.3, 0.4, 0.5], "b": [0.9, 0.8, 0.7, 0.6, 0.55]})

@@ -55,6 +55,13 @@ def test_files_are_read_as_tables(tmp_path):
         dx.read_annotations(path, separator=";")
 
 
+def test_labels_with_commas_are_no_sets():
+    towns = ["Paris, France", "Lyon, France", "Paris, Texas", "Lyon, Texas"]
+    frame = {"item": range(4), "annotator": ["a"] * 4, "label": towns}
+    ann = dx.annotations(frame, kind="set", separator=";")
+    assert sorted(ann["element"].values) == sorted(towns)
+
+
 def test_labels_may_contain_another_separator():
     places = ["left, upper", "left, lower", "right, upper", "right, lower"]
     space = [places[0], "left", "upper"]

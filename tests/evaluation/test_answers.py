@@ -88,7 +88,7 @@ def test_of_new_items_items_are_drawn(ann, pred):
             return np.array([[0.5, 2.0, 1.0, 3.0]])
 
         def standard_normal(self, shape):
-            return np.ones(shape)
+            return np.zeros(shape)
 
         def random(self, n):
             return np.full(n, 0.5)
@@ -217,10 +217,10 @@ def test_labels_that_are_all_alike_do_not_exclude_others(n_labels, new_items):
                            "system": [*"r" * n_items, *"s" * n_items]})  # fmt: skip
     rng, n = np.random.default_rng(1), n_items * n_labels
     people, systems = agreements(votes_of(ann, pred), 20_000, rng, new_items=new_items)
-    limit = beta(0.5, n + 0.5).ppf(0.945)
+    limit, of_units = (beta(0.5, x + 0.5).ppf(0.945) for x in (n, n_items if new_items else n))
     low, high = np.quantile(np.column_stack([systems, people]), [0.055, 0.945], axis=0)
-    np.testing.assert_allclose(low, [1 - limit, 0, 1 - 2 * limit], rtol=0.03, atol=1e-3)
-    np.testing.assert_allclose(high, [1, limit, 1], rtol=0.03)
+    np.testing.assert_allclose(low, [1 - of_units, 0, 1 - 2 * limit], rtol=0.03, atol=1e-3)
+    np.testing.assert_allclose(high, [1, of_units, 1], rtol=0.03)
 
 
 @pytest.mark.long

@@ -37,6 +37,7 @@ def some_of(n_items, n_annotators, n_labels):
         (np.ones((40, 40)), False),
         (np.ones((10, 5)), False),
         (some_of(40, 6, 3), True),
+        (np.column_stack([np.ones(40), np.ones((40, 4)) * (np.arange(40) > 5)[:, None]]), False),
         (some_of(40, 60, 3), False),
     ],
 )
@@ -63,7 +64,7 @@ def test_draws_have_the_larger_variance_and_its_correlation():
         attrs={"better": "higher"},
     )  # fmt: skip
     wide = widened(draws, sd**2, between, 60, 1)
-    expected = np.sqrt(np.maximum(sd**2, np.diag(between)))
+    expected = np.sqrt(np.maximum(sd**2, np.diag(between)))  # with 60 degrees of freedom
     np.testing.assert_allclose(wide.std(("chain", "draw")), expected, rtol=0.03)
     np.testing.assert_allclose(wide.mean(("chain", "draw")), 0.5, atol=1e-3)
     both = np.corrcoef(wide.values[..., 0].ravel(), wide.values[..., 1].ravel())[0, 1]

@@ -210,11 +210,17 @@ def _refuse_column_of_items(frame: pd.DataFrame) -> None:
 
     Such a column is called "item", or is text that is distinct in each row and in no other column.
     """
-    if frame.shape[1] < 2:
-        return
-    first = frame.iloc[:, 0]
+    if frame.shape[1] < 2 or not isinstance(frame.index, pd.RangeIndex):
+        return  # another index names the items
+    first = frame.iloc[:, 0].astype(object)
     named = [name for name in frame.columns if str(name).strip().casefold() in ("item", "items")]
-    if not named and len(frame) >= _MANY_ROWS and pd.api.types.infer_dtype(first) == "string":
+    is_named = isinstance(frame.columns[0], str)
+    if (
+        not named
+        and is_named
+        and len(frame) >= _MANY_ROWS
+        and pd.api.types.infer_dtype(first) == "string"
+    ):
         others = frame.iloc[:, 1:].stack() if first.is_unique else first
         named = [] if first.isin(others).any() else [frame.columns[0]]
     if named:

@@ -459,17 +459,20 @@ _USUAL: Final = ";|,"
 def _require_separator(column: pd.Series[Any], between: str, *, of_annotators: bool) -> None:
     """Raise if the separator is in no answer, and another usual separator joins labels.
 
-    An answer joins labels if each of its parts is also an answer, or a part of another answer.
+    An answer joins labels if each of its parts is also a part of another answer, and one of its
+    parts is an answer, or another answer has the same parts in another order.
     """
     texts = {cell.strip() for cell in column.tolist() if isinstance(cell, str)}
     if any(between in text for text in texts):
         return
     for mark in _USUAL:
-        parts = {text: {part.strip() for part in text.split(mark)} for text in texts}
+        parts = {text: frozenset(map(str.strip, text.split(mark))) for text in texts}
         n_answers = Counter(part for each in parts.values() for part in each)
+        n_alike = Counter(parts.values())
         joined_labels = sorted(
             text for text, each in parts.items()
-            if mark in text and all(n_answers[part] > 1 for part in each)
+            if mark in text and (each & texts or n_alike[each] > 1)
+            and all(n_answers[part] > 1 for part in each)
         )  # fmt: skip
         if joined_labels:
             single = "name all labels with labels=" if of_annotators else "give answers as lists"

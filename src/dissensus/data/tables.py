@@ -421,8 +421,23 @@ def are_fractions(values: Array) -> bool:
 
 
 def named(names: Iterable[Any]) -> Array:
-    """Return names as an array; tuples become text, because NumPy would make rows of them."""
-    return np.asarray([repr(name) if isinstance(name, tuple) else name for name in names])
+    """Return names as an array; tuples become text, because NumPy would make rows of them.
+
+    >>> named([2**63, 5]).tolist()
+    [9223372036854775808, 5]
+    """
+    plain_names = [repr(name) if isinstance(name, tuple) else name for name in names]
+    out = np.asarray(plain_names)
+    if out.dtype.kind == "f" and not any(isinstance(x, float | np.floating) for x in plain_names):
+        return np.array(plain_names, dtype=object)  # integers that no type of integers can hold
+    return out
+
+
+def _integers_of(names: Array) -> Array:
+    try:
+        return names.astype(np.int64)
+    except OverflowError:
+        return plain(names, "")
 
 
 def stored(names: Array, vocabulary: Array = _NO_NAMES) -> Array:
@@ -440,6 +455,8 @@ def stored(names: Array, vocabulary: Array = _NO_NAMES) -> Array:
     """
     if names.dtype.kind not in "bMO" or not len(names) or kind_of(names[0]) == TEXT:
         return names
+    if names.dtype.kind == "O" and pd.api.types.infer_dtype(names, skipna=False) == "integer":
+        return _integers_of(names)
     kinds = {kind_of(name) for name in names}
     are_times = kinds <= {DAY, TIME}
     if not are_times and kinds not in ({BOOLEAN}, {NUMBER}):

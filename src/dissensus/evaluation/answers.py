@@ -185,13 +185,17 @@ def agreements(
     two annotators is NaN if no item has two annotators.
     """
     size, pairs = votes.size, votes.of_pairs()
-    noise = spread_of(votes).drawn(draws, rng, chance=not new_items)
+    spread = spread_of(votes)
+    noise = spread.drawn(draws, rng, chance=not new_items)
     if new_items:
         total = np.column_stack([votes.summed(votes.agrees), votes.paired * pairs])
         n = np.column_stack([*[size] * votes.agrees.shape[1], votes.paired])
         middle = _of_new_items(votes, total, n, draws, rng)
     else:
         middle = np.append(votes.agrees.mean(axis=0), _mean(pairs, votes.paired))
+    known = spread.beyond + (np.var(middle, axis=0) if new_items else spread.chance)
+    lacking = np.sqrt(np.maximum(_least(votes, new_items=new_items) ** 2 - known, 0.0))
+    noise += lacking * rng.standard_normal(noise.shape)
     out = np.clip(middle + noise, 0.0, 1.0)
     return out[:, -1], out[:, :-1]
 
@@ -255,8 +259,6 @@ class Spread(NamedTuple):
 
     chance: Floats
     """Variance if all votes are independent."""
-    unseen: Floats
-    """Variance added if no votes deviate, or hardly any; see `_unseen`."""
     beyond: Floats
     """Variance added by differences between annotators."""
     freedom: Floats
@@ -266,7 +268,7 @@ class Spread(NamedTuple):
 
     def drawn(self, draws: int, rng: np.random.Generator, *, chance: bool) -> Floats:
         """Draw deviations (draw, quantity) from t distributions, scaled together in each draw."""
-        variance = self.beyond + self.unseen + (self.chance if chance else 0.0)
+        variance = self.beyond + (self.chance if chance else 0.0)
         values, vectors = np.linalg.eigh(self.correlation)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         normal = rng.standard_normal((draws, len(root))) @ root.T
@@ -297,30 +299,31 @@ def spread_of(votes: Votes) -> Spread:
     # Satterthwaite (1946): S has the degrees of freedom of annotators, V those of votes.
     uncertain = (hidden * by_person * (beyond > 0)) ** 2 / _freedom(people)
     freedom = _ratio((chance + beyond) ** 2, chance**2 / _freedom(each) + uncertain)
-    unseen = np.maximum(_unseen(votes) - by_vote, 0.0)
-    freedom[unseen > chance + beyond] = _MANY
     both = people.T @ people + _LITTLE * each.T @ each
     sd = np.sqrt(np.diag(both))
     size = np.where(sd > 0, sd, 1.0)
-    correlation = both / np.outer(size, size) + np.diag(1.0 * (sd == 0))
-    return Spread(chance, unseen, beyond, freedom, correlation)
+    return Spread(chance, beyond, freedom, both / np.outer(size, size) + np.diag(1.0 * (sd == 0)))
 
 
-_MANY: Final = 1e6
-"""Degrees of freedom of a t distribution that is nearly normal."""
 _UNSEEN: Final = 1.15
 """If no vote of n deviates, 89 % intervals contain rates of deviating votes up to 1.6 times this
 number, divided by n: 1.84 / n, as the equal-tailed interval with Jeffreys' prior Beta(1/2, 1/2)."""
 
 
-def _unseen(votes: Votes) -> Floats:
-    """Return the least variance (quantity): one more vote may deviate, even if none of these does.
+def _least(votes: Votes, *, new_items: bool) -> Floats:
+    """Return the least standard deviation (quantity), even if no vote deviates.
 
-    A vote that deviates changes the agreement of n votes with a system by 1 / n, and the agreement
-    of pairs by 2 / n.
+    One more vote may deviate. It changes the agreement of n votes with a system by 1 / n, and the
+    agreement of pairs by 2 / n. With new items, one more of n items (or clusters) may be answered
+    wrongly, or divide annotators: it changes agreement with a system by up to 1 / n, and agreement
+    of pairs, if annotators divide into halves, by 1 / (2 n).
     """
-    n = np.array([*[votes.size.sum()] * votes.agrees.shape[1], votes.paired.sum() / 2.0])
-    return np.asarray((_UNSEEN / np.maximum(n, 1.0)) ** 2)
+    pairs = 2.0 / max(int(votes.paired.sum()), 1)
+    single = 1.0 / max(int(votes.size.sum()), 1)
+    if new_items:
+        n_units = max(len(np.unique(votes.unit)), 1)
+        single, pairs = 1.0 / n_units, max(pairs, 0.5 / n_units)
+    return _UNSEEN * np.asarray([*[single] * votes.agrees.shape[1], pairs])
 
 
 _LITTLE: Final = 1e-6

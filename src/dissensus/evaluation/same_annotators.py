@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 import xarray as xr
+from scipy import stats
 
 from dissensus.data.schema import as_checked
 from dissensus.dims import ANNOTATION, CHAIN, DRAW, SAMPLE, SYSTEM
@@ -29,6 +30,10 @@ nothing shows how others would label. With more, other annotators hardly change 
 _PART: Final = 0.4
 """Minimum number of labels per item, divided by the effective number of annotators. If each item is
 labelled by other annotators, intervals of the posterior are right (docs/validation.md)."""
+_ALONE: Final = 0.1
+"""Maximum share of items with one annotator: left out, this annotator would leave no label."""
+_END: Final = 0.945
+"""Upper end of an 89 % interval, as a probability."""
 _GROUPS: Final = 8
 """Maximum number of fits; with more annotators, groups of annotators are left out."""
 
@@ -43,10 +48,11 @@ def are_same(annotations: xr.Dataset) -> bool:
         np.stack([annotations[f"{name}_code"].to_numpy() for name in ("item", "annotator")]), axis=1
     )
     n_items, n_each = len(np.unique(cell[0])), np.bincount(cell[1]).astype(np.float64)
+    n_alone = int((np.bincount(cell[0]) == 1).sum())
     effective = n_each.sum() ** 2 / (n_each**2).sum()
     per_item = n_each.sum() / n_items
     few = _FEWEST <= effective <= _MOST and n_items >= FEW_UNITS
-    return bool(few and per_item >= _PART * effective)
+    return bool(few and per_item >= _PART * effective and n_alone <= _ALONE * n_items)
 
 
 def covariance(
@@ -75,7 +81,9 @@ def widened(
     """Add noise to draws (..., system), so that their variance is the jackknife's, if larger.
 
     ``posterior`` is the variance of the draws (system), and ``between`` the jackknife's covariance,
-    which contains that of single labels, as the posterior does. The noise has t distributions.
+    which contains that of single labels, as the posterior does. The noise is normal, scaled to the
+    89 % interval of a t distribution: with two degrees of freedom, a t variate has no variance.
+    Draws stay between 0 and 1.
     """
     variance = np.diag(between)
     ratio = np.divide(posterior, variance, out=np.ones_like(variance), where=variance > 0)
@@ -83,7 +91,7 @@ def widened(
     values, axes = np.linalg.eigh(between)
     root = axes * np.sqrt(values.clip(0.0)) @ axes.T * scale
     rng, shape = generator(random_seed, "other annotators"), tuple(draws.sizes[d] for d in SAMPLE)
-    normal = rng.standard_normal((*shape, len(root))) @ root
-    noise = normal * np.sqrt(freedom / rng.chisquare(freedom, shape))[..., None]
+    wider = stats.t(freedom).ppf(_END) / stats.norm.ppf(_END)
+    noise = wider * rng.standard_normal((*shape, len(root))) @ root
     added = xr.DataArray(noise, dims=(CHAIN, DRAW, SYSTEM))
     return (draws + added).clip(0.0, 1.0).transpose(*draws.dims).assign_attrs(draws.attrs)
