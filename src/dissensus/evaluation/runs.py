@@ -385,7 +385,9 @@ def _allow_for_other_annotators(groups: Groups, run: Run, task: Task) -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DissensusWarning)  # about fewer labels, and short chains
-        between, freedom = covariance(task.annotations, estimate, task.random_seed)
+        between, freedom = covariance(
+            task.annotations, estimate, task.random_seed, task.progressbar
+        )
     at = {RELIABILITY: run.reference, SCOPE: SCOPES[0]}
     posterior = metrics_[TOP].sel(at).var(SAMPLE).to_numpy()
     wider = widened(metrics_[TOP], posterior, between, freedom, task.random_seed)

@@ -20,6 +20,7 @@ from dissensus.data.schema import as_checked
 from dissensus.dims import ANNOTATION, CHAIN, DRAW, SAMPLE, SYSTEM
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats
+from dissensus.sampling.chains import tracked
 from dissensus.statistics._resampling import FEW_UNITS
 
 NEW_ANNOTATORS: Final = "new_annotators"
@@ -56,8 +57,9 @@ def are_same(annotations: xr.Dataset) -> bool:
 
 
 def covariance(
-    annotations: xr.Dataset, estimate: Callable[[xr.Dataset], Floats], random_seed: Any
-) -> tuple[Floats, int]:
+    annotations: xr.Dataset, estimate: Callable[[xr.Dataset], Floats], random_seed: Any,
+    progressbar: bool = False,
+) -> tuple[Floats, int]:  # fmt: skip
     r"""Return the covariance of estimates over annotators (system, system), and the freedom.
 
     .. math:: \frac{G - 1}{G} \sum_g (t_{-g} - \bar t)(t_{-g} - \bar t)^\top
@@ -69,7 +71,8 @@ def covariance(
     n_groups = min(len(people), _GROUPS)
     order = generator(random_seed, "groups of annotators").permutation(len(people))
     group = (order % n_groups)[annotator]
-    parts = (as_checked(annotations.isel({ANNOTATION: group != g})) for g in range(n_groups))
+    left_out = tracked(range(n_groups), "Fitting without some annotators", progressbar)
+    parts = (as_checked(annotations.isel({ANNOTATION: group != g})) for g in left_out)
     each = np.stack([estimate(part) for part in parts])
     apart = each - each.mean(axis=0)
     return np.asarray((n_groups - 1) / n_groups * apart.T @ apart), n_groups - 1
