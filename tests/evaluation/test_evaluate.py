@@ -436,7 +436,8 @@ def test_new_items_are_new_clusters_where_the_annotations_name_them():
     rng = np.random.default_rng(1)
     label = rng.integers(0, 2, (40, 3))
     item, copy, who = np.indices((40, 4, 3)).reshape(3, -1)
-    table = {"item": 10 * item + copy, "annotator": who, "label": label[item, who], "doc": item}
+    table = {"item": 10 * item + copy, "annotator": 3 * item + who, "label": label[item, who],
+             "doc": item}  # fmt: skip
     names = np.unique(table["item"])
     pred = dx.predictions(
         {"item": names, "system": ["s"] * len(names), "label": label[names // 10, 0]},
