@@ -17,7 +17,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
-from scipy import stats
 
 from dissensus import statistics
 from dissensus.checks._replicates import evaluated
@@ -26,6 +25,7 @@ from dissensus.data.rows import voices_per
 from dissensus.data.schema import as_checked
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import DissensusWarning, PredictionError
+from dissensus.evaluation.same_annotators import NEW_ANNOTATORS, as_wide_as_t, symmetric_root
 from dissensus.evaluation.section import Groups, Notes, Settings
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Flags, Floats, Ints
@@ -38,9 +38,6 @@ from dissensus.statistics._sums import Sums, Undefined
 from dissensus.wording import coefficient_title, counted
 
 Options = Mapping[str, Any]
-
-NEW_ANNOTATORS: Final = "new_annotators"
-"""Attribute of ``agreement``: whether intervals contain the variation between annotators."""
 
 COEFFICIENTS: Final[Mapping[str, tuple[tuple[str, str, Options], ...]]] = {
     "nominal": (
@@ -454,8 +451,6 @@ def _without(annotations: xr.Dataset, groups: Ints, n_groups: int) -> Versions:
 
 _LEAST: Final = 0.01
 """Minimum ratio. Smaller ratios are set to it: they then do not vary over annotators."""
-_END: Final = 0.945
-"""Upper end of an 89 % interval, as a probability."""
 _BOUNDED: Final = frozenset({"nominal", "jaccard", "masi", "ranking"})
 """Distances that are at most 1."""
 
@@ -476,12 +471,11 @@ def by_others(
         ratio = np.maximum(values["system_discrepancy"] / between, _LEAST)
         both = np.log(np.hstack([between, ratio]))
     covariance = without.covariance(both)
-    variance, axes = np.linalg.eigh(covariance)
-    root = axes * np.sqrt(variance.clip(0.0)) @ axes.T  # does not depend on the axes' signs
+    root = symmetric_root(covariance)
     # Replacing negative eigenvalues by 0 increases the variances: scale them back.
     sd, alone = np.sqrt((root**2).sum(axis=1)), np.sqrt(np.diag(covariance).clip(0.0))
     scale = np.divide(alone, sd, out=np.zeros_like(sd), where=sd > 0)
-    wider = stats.t(without.n_groups - 1).ppf(_END) / stats.norm.ppf(_END)
+    wider = as_wide_as_t(without.n_groups - 1)
     rng, draws = generator(random_seed, "new annotators"), discrepancies.sizes[SAMPLE[1]]
     noise = rng.standard_normal((draws, len(root))) @ root * scale
     factor = np.exp(wider * noise)

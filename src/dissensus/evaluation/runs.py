@@ -287,13 +287,7 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
     """Return the groups of an evaluation that come from one model."""
     point = run.recipe.point(task.annotations)  # before the fits, to raise errors early
     with notes.of(run.recipe.model):
-        shared = run.recipe.learned(
-            task.annotations if task.cut is None else task.cut, run.hyper,
-            predictions=task.predictions_given, draws=task.draws, chains=task.chains,
-            random_seed=task.random_seed, progressbar=task.progressbar,
-        )  # fmt: skip
-    own, run = run, replace(run, hyper={**run.hyper, **shared},
-                            insight=_insight_of(run, task, shared))  # fmt: skip
+        own, run = run, _with_learned(run, task)
     scopes = Scopes(task.annotations, task.random_seed)
     scored: dict[float, Groups] = {}
     groups: Groups = {}
@@ -342,12 +336,28 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
     return groups
 
 
-def _insight_of(run: Run, task: Task, shared: Mapping[str, Any]) -> xr.DataArray | None:
-    """Draw what systems know beyond the labels, if metrics allow for it and a prior is learned."""
-    if not shared or not run.recipe.insight or task.predictions is None:
-        return None
-    _, scored_there = common_items(task.annotations[ITEM], task.predictions, task.on_missing)
-    return draw_insights(scored_there, (task.chains, task.draws), task.random_seed)
+def _with_learned(run: Run, task: Task) -> Run:
+    """Return a run with the learned prior, if one is learned, and with draws of insight.
+
+    Insight is what systems know beyond the labels; metrics allow for it if a prior is learned.
+    """
+    shared = run.recipe.learned(
+        task.annotations if task.cut is None else task.cut, run.hyper,
+        predictions=task.predictions_given, draws=task.draws, chains=task.chains,
+        random_seed=task.random_seed, progressbar=task.progressbar,
+    )  # fmt: skip
+    insight = None
+    if shared and run.recipe.insight and task.predictions is not None:
+        _, scored_there = common_items(task.annotations[ITEM], task.predictions, task.on_missing)
+        insight = draw_insights(scored_there, (task.chains, task.draws), task.random_seed)
+    return replace(run, hyper={**run.hyper, **shared}, insight=insight)
+
+
+def _fitted(run: Run, task: Task, gamma: float) -> xr.DataTree:
+    return run.recipe.fit(
+        task.annotations if task.cut is None else task.cut, gamma, draws=task.draws,
+        chains=task.chains, random_seed=task.random_seed, **run.hyper,
+    )  # fmt: skip
 
 
 TOP: Final = "top_1_accuracy"
@@ -369,16 +379,13 @@ def _allow_for_other_annotators(groups: Groups, run: Run, task: Task) -> None:
     systems = metrics_[SYSTEM].to_numpy()
 
     def estimate(annotations: xr.Dataset) -> Floats:
-        some = replace(task, annotations=annotations, draws=_DRAWS, chains=_CHAINS)
-        settings = {"draws": _DRAWS, "chains": _CHAINS, "random_seed": task.random_seed}
-        shared = run.recipe.learned(
-            annotations, run.hyper, predictions=task.predictions_given, progressbar=False,
-            **settings,
-        )  # fmt: skip
-        fit = run.recipe.fit(annotations, run.reference, **{**run.hyper, **shared}, **settings)
-        insight = _insight_of(run, some, shared)
+        some = replace(
+            task, annotations=annotations, draws=_DRAWS, chains=_CHAINS, progressbar=False
+        )
+        learned = _with_learned(run, some)
+        fit = _fitted(learned, some, run.reference)
         value = metrics.get("top_k_accuracy").function(
-            run.recipe.plausibility(fit), task.predictions, insight=insight,
+            run.recipe.plausibility(fit), task.predictions, insight=learned.insight,
             random_seed=task.random_seed, on_missing=task.on_missing,
         )  # fmt: skip
         return np.asarray(value.mean(SAMPLE).sel({SYSTEM: systems}))
@@ -471,10 +478,7 @@ def _step(run: Run, task: Task, gamma: float, scopes: Scopes) -> tuple[Groups, G
     """
     with warnings.catch_warnings(), fitting.all_or_nothing():
         warnings.simplefilter("ignore", ConvergenceWarning)  # see _warn_of_chains
-        fit = run.recipe.fit(
-            task.annotations if task.cut is None else task.cut, gamma, draws=task.draws,
-            chains=task.chains, random_seed=task.random_seed, **run.hyper,
-        )  # fmt: skip
+        fit = _fitted(run, task, gamma)
         with cached_draws(deepest(task.predictions)):
             out, kept, size = _scored(run, task, gamma, fit, scopes)
         if task.cut is not None:

@@ -16,15 +16,17 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
+from dissensus.data.rows import voices_per
 from dissensus.data.schema import as_checked
-from dissensus.dims import ANNOTATION, CHAIN, DRAW, SAMPLE, SYSTEM
+from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, SAMPLE, SYSTEM
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats
 from dissensus.sampling.chains import tracked
 from dissensus.statistics._resampling import FEW_UNITS
 
 NEW_ANNOTATORS: Final = "new_annotators"
-"""Attribute of ``metrics``: whether intervals of agreement with the panel allow for others."""
+"""Attribute of ``metrics`` and ``agreement``: whether intervals contain the variation between
+annotators; of ``metrics``, those of agreement with the panel."""
 _FEWEST, _MOST = 2.5, 20.0
 """Limits of the effective number of annotators. With fewer, one annotator gave most labels, and
 nothing shows how others would label. With more, other annotators hardly change the agreement."""
@@ -45,11 +47,9 @@ def are_same(annotations: xr.Dataset) -> bool:
     The effective number of annotators is :math:`N^2 / \sum_k n_k^2`, if annotator k labelled
     :math:`n_k` items, N in total.
     """
-    cell = np.unique(
-        np.stack([annotations[f"{name}_code"].to_numpy() for name in ("item", "annotator")]), axis=1
-    )
-    n_items, n_each = len(np.unique(cell[0])), np.bincount(cell[1]).astype(np.float64)
-    n_alone = int((np.bincount(cell[0]) == 1).sum())
+    of_item = voices_per(annotations, ITEM)
+    n_items, n_alone = int((of_item > 0).sum()), int((of_item == 1).sum())
+    n_each = voices_per(annotations, ANNOTATOR).astype(np.float64)
     effective = n_each.sum() ** 2 / (n_each**2).sum()
     per_item = n_each.sum() / n_items
     few = _FEWEST <= effective <= _MOST and n_items >= FEW_UNITS
@@ -78,6 +78,20 @@ def covariance(
     return np.asarray((n_groups - 1) / n_groups * apart.T @ apart), n_groups - 1
 
 
+def symmetric_root(matrix: Floats) -> Floats:
+    """Return the symmetric square root, which does not depend on the signs of eigenvectors.
+
+    Negative eigenvalues, of an estimated covariance, count as 0.
+    """
+    values, axes = np.linalg.eigh(matrix)
+    return np.asarray(axes * np.sqrt(values.clip(0.0)) @ axes.T)
+
+
+def as_wide_as_t(freedom: int) -> float:
+    """Return the factor by which normal noise gets the 89 % interval of a t distribution."""
+    return float(stats.t(freedom).ppf(_END) / stats.norm.ppf(_END))
+
+
 def widened(
     draws: xr.DataArray, posterior: Floats, between: Floats, freedom: int, random_seed: Any
 ) -> xr.DataArray:
@@ -91,10 +105,8 @@ def widened(
     variance = np.diag(between)
     ratio = np.divide(posterior, variance, out=np.ones_like(variance), where=variance > 0)
     scale = np.sqrt(np.maximum(1.0 - ratio, 0.0))
-    values, axes = np.linalg.eigh(between)
-    root = axes * np.sqrt(values.clip(0.0)) @ axes.T * scale
+    root = symmetric_root(between) * scale
     rng, shape = generator(random_seed, "other annotators"), tuple(draws.sizes[d] for d in SAMPLE)
-    wider = stats.t(freedom).ppf(_END) / stats.norm.ppf(_END)
-    noise = wider * rng.standard_normal((*shape, len(root))) @ root
+    noise = as_wide_as_t(freedom) * rng.standard_normal((*shape, len(root))) @ root
     added = xr.DataArray(noise, dims=(CHAIN, DRAW, SYSTEM))
     return (draws + added).clip(0.0, 1.0).transpose(*draws.dims).assign_attrs(draws.attrs)

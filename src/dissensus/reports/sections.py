@@ -17,7 +17,7 @@ from dissensus.dims import ANNOTATOR, ITEM, LABEL, RELIABILITY, SAMPLE, SCOPE, S
 from dissensus.evaluation.doubts import DOUBT, marked, of_metrics
 from dissensus.evaluation.evidence import COUNT, OF_ANNOTATOR, OF_SYSTEM, summary
 from dissensus.evaluation.ground_truth import GROUP
-from dissensus.evaluation.observed import NEW_ANNOTATORS
+from dissensus.evaluation.same_annotators import NEW_ANNOTATORS
 from dissensus.plots._source import NEW, THESE, interval, interval_settings, sides
 from dissensus.reports import evidence
 from dissensus.reports.evidence import Facts, interval_title
