@@ -37,7 +37,7 @@ def headline_of(evaluation):
 
 
 def boxes(evaluation):
-    numbers = two_models.both(evaluation) if "metrics" in evaluation.children else []
+    numbers = two_models.both(evaluation) if evaluation["metrics"].data_vars else []
     both = two_models.compared(evaluation, numbers).facts
     result = lead_of(evaluation) if numbers else None
     out = trust.boxes(evaluation, result, both, checks.checked(evaluation))

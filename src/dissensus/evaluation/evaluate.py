@@ -177,7 +177,8 @@ def evaluate(
           evaluated in chunks, and are by three annotators or more.
         - ``posterior``: draws at the reference reliability.
         - ``metrics``: draws (chain, draw, reliability, scope, system); ``comparison`` of systems,
-          ``diagnostics`` of these draws, and ``convergence`` of Markov chains.
+          ``diagnostics`` of these draws (all empty without predictions), and ``convergence`` of
+          Markov chains.
         - ``certainty`` and ``expected_risk`` of each item.
         - ``statistics``: observed values, and naive metrics against the point estimate.
         - ``agreement`` and ``discrepancy``: Bayesian bootstrap draws of coefficients of agreement
@@ -324,7 +325,8 @@ def evaluate(
             companion_run = replace(_run(companion_recipe, None, {}), keeps_draws=False)
             companion_tree = xr.DataTree.from_dict(results(companion_run, task, settings.notes))
             companion_tree.attrs.update(_made_by(companion_run, task, companion_tree))
-        all_groups = results(run, task, settings.notes) | {"annotations": annotations}
+        all_groups = {"metrics": xr.Dataset()} | results(run, task, settings.notes)
+        all_groups["annotations"] = annotations
         if statistics:
             all_groups["statistics"] = all_groups["statistics"].merge(statistics.pop("statistics"))
         all_groups |= statistics
@@ -437,7 +439,7 @@ def _made_by(run: Run, task: Task, tree: xr.DataTree) -> dict[str, Any]:
         "chains": task.chains,
         "random_seed": str(task.random_seed),
     }
-    if "metrics" in tree.children and "sensitivity" in tree["metrics"]:
+    if "sensitivity" in tree["metrics"]:
         out["positive"] = str(task.positive)
     out |= {str(name): value for name, value in fitted.items() if str(name).startswith("hyper_")}
     if run.recipe.prior_weight is not None:

@@ -86,9 +86,9 @@ def accuracy_rows(evaluation: xr.DataTree) -> pd.DataFrame:
 
 def adjusted(evaluation: xr.DataTree) -> xr.DataArray | None:
     """Return the mean top-1 accuracy at the reference reliability (scope, system), or None."""
-    if "metrics" not in evaluation.children or METRIC not in evaluation["metrics"]:
+    draws = _group(evaluation, "metrics").get(METRIC)
+    if draws is None:
         return None
-    draws = evaluation["metrics"].to_dataset()[METRIC]
     reference = evaluation.attrs["reference_reliability"]
     return draws.sel({RELIABILITY: reference}, drop=True).mean(list(SAMPLE))
 
@@ -378,7 +378,8 @@ def _table(evaluation: xr.DataTree | xr.Dataset, of: str | None) -> pd.DataFrame
 
 def _checked_group(evaluation: Any, of: str | None) -> str:
     """Return the group to summarise, by default as in `summary`; raise if there is none."""
-    groups = set(evaluation.children) if isinstance(evaluation, xr.DataTree) else set()
+    children = evaluation.children if isinstance(evaluation, xr.DataTree) else {}
+    groups = {name for name, group in children.items() if group.data_vars or group.children}
     of_votes = LEADERBOARD in groups
     if of is None and of_votes:
         of = LEADERBOARD

@@ -143,6 +143,7 @@ def evaluate_sets(
     )
     groups["statistics"] = groups.get("statistics", xr.Dataset()).assign(n_annotations=n_given)
     groups |= {"annotations": annotations, "posterior": _posterior(model, fits)}
+    groups |= dict.fromkeys(("metrics", "comparison", "diagnostics"), xr.Dataset())
     informed = _informed(annotations, fits, known)
     groups[LABELS] = _of_labels(
         annotations, model, fits, informed, settings, compared="agreement" in groups

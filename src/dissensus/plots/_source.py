@@ -145,7 +145,7 @@ def _group(source: Any, name: str) -> xr.Dataset:
         if name in source.children and source[name].to_dataset().data_vars:
             return source[name].to_dataset()
         hint = str(source.attrs.get(_REASONS.get(name), ""))
-        if name == "comparison" and "metrics" in source.children:
+        if name == "comparison" and SYSTEM in source.get("metrics", {}):
             raise ArgumentError(
                 "source", expected="an evaluation of two systems or more", found="one system"
             )

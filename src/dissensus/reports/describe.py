@@ -468,7 +468,7 @@ def _require_draws(data: xr.Dataset) -> None:
 
 def _part_of(evaluation: xr.DataTree) -> str:
     """Return code that selects draws of an evaluation, after a colon; "" if there are none."""
-    if "metrics" in evaluation.children:
+    if "metrics" in evaluation.children and evaluation["metrics"].data_vars:
         return ": result['metrics'].to_dataset().sel(reliability=1)"
     part = next((name for name in ("answers", "agreement") if name in evaluation.children), "")
     return f": result['{part}'].to_dataset()" if part else ""

@@ -166,12 +166,21 @@ def test_what_is_no_ranking_is_refused(ranks, words):
     assert all(word in str(caught.value) for word in words)
 
 
-def test_strengths_are_given_once_and_places_too():
+def test_where_nothing_is_observed_all_present_labels_are_listed():
+    absent = [[2.0, 1.0, 0.0, 1.0], [1.0, 3.0, 1.0, 2.0]]
+    drawn = pm.draw(PartialRanking.dist(absent), 50, random_seed=1)
+    listed = PartialRanking.dist(absent, places=[[1, 2, 3, 0], [1, 2, 3, 4]])
+    np.testing.assert_array_equal(drawn, pm.draw(listed, 50, random_seed=1))
+    assert (drawn[:, 0, 2] == 0).all()
+    with pm.Model() as model:
+        PartialRanking("ranks", absent)
+    np.testing.assert_array_equal(model.initial_point()["ranks"], [[1, 2, 0, 3], [3, 1, 4, 2]])
+
+
+def test_strengths_are_given_once():
     for given, words in (({}, "neither"), ({"strength": [1.0], "log_strength": [0.0]}, "both")):
         with pytest.raises(dx.ArgumentError, match=f"strength or log_strength; found {words}"):
             PartialRanking.dist(**given, places=[1])
-    with pytest.raises(dx.ArgumentError, match="places"):
-        PartialRanking.dist([1.0])
 
 
 @pytest.mark.parametrize("bad", [-2.0, np.nan, np.inf])

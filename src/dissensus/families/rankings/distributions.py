@@ -208,7 +208,8 @@ class PartialRanking(Discrete):
     places : tensor_like of int (..., label), optional
         The shape of a random draw: the number of the block of each place, first place first,
         and then 0 for each label that is not listed. For example, 1, 2, 2, 0 has one label
-        first, two labels tied after it, and one unlisted label. Default: as in the observed values.
+        first, two labels tied after it, and one unlisted label. Default: as in the observed values;
+        without any, all present labels are listed, without ties.
     power : tensor_like of float
         :math:`\gamma > 0`, reliability as a power of the likelihood.
     sharpness : tensor_like of float
@@ -229,10 +230,13 @@ class PartialRanking(Discrete):
     >>> import numpy as np
     >>> import pymc as pm
     >>> from dissensus.families.distributions import PartialRanking
-    >>> x = PartialRanking.dist([2.0, 1.0, 1.0], places=[1, 1, 0])
+    >>> x = PartialRanking.dist([2.0, 1.0, 1.0])
     >>> round(float(np.exp(pm.logp(x, [1, 1, 0]).eval())), 12)  # 2/4 1/2 + 1/4 2/3
     0.416666666667
     >>> np.sort(pm.draw(x, random_seed=1))
+    array([1, 2, 3])
+    >>> tied = PartialRanking.dist([2.0, 1.0, 1.0], places=[1, 1, 0])
+    >>> np.sort(pm.draw(tied, random_seed=1))
     array([0, 1, 1])
     """
 
@@ -260,14 +264,13 @@ class PartialRanking(Discrete):
                 "strength", expected="strength or log_strength",
                 found="neither" if strength is None else "both",
             )  # fmt: skip
-        if places is None:
-            raise ArgumentError(
-                "places", expected="the block of each place, as nothing is observed", found="None"
-            )
         if log_strength is None:
             strength = pt.as_tensor(strength, dtype="float64")
             positive = pt.neq(strength, 0.0)  # log 0 has no finite gradient
             log_strength = pt.switch(positive, pt.log(pt.switch(positive, strength, 1.0)), -np.inf)
+        log_strength = pt.as_tensor(log_strength, dtype="float64")
+        if places is None:
+            places = _places_of_present(log_strength)
         return super().dist([log_strength, places, power, sharpness], **kwargs)
 
     def support_point(rv: Any, size: Any, log_strength: Any, places: Any, power: Any, sharpness: Any) -> Any:  # fmt: skip  # noqa: E501, N805
@@ -303,6 +306,13 @@ def tempered(log_strength: Any, sharpness: Any) -> Any:
 _FARTHEST = -1e30
 """Lower bound of finite log strengths; finite also in single precision, which PyTensor tries first
 for constants."""
+
+
+def _places_of_present(log_strength: Any) -> Any:
+    """Return a place of its own for each label with a strength above 0."""
+    present = log_strength > -np.inf
+    place = pt.arange(1, log_strength.shape[-1] + 1)
+    return pt.where(place <= present.sum(axis=-1, keepdims=True), place, 0)
 
 
 def _in_places(key: Any, places: Any) -> Any:
