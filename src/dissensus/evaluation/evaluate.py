@@ -325,8 +325,7 @@ def evaluate(
             companion_run = replace(_run(companion_recipe, None, {}), keeps_draws=False)
             companion_tree = xr.DataTree.from_dict(results(companion_run, task, settings.notes))
             companion_tree.attrs.update(_made_by(companion_run, task, companion_tree))
-        all_groups = {"metrics": xr.Dataset()} | results(run, task, settings.notes)
-        all_groups["annotations"] = annotations
+        all_groups = results(run, task, settings.notes) | {"annotations": annotations}
         if statistics:
             all_groups["statistics"] = all_groups["statistics"].merge(statistics.pop("statistics"))
         all_groups |= statistics
@@ -341,6 +340,7 @@ def evaluate(
             all_groups, question, new_items=new_items, random_seed=random_seed,
             reference=run.reference, shape=(chains, draws), truth_model=status["truth_model"],
         )  # fmt: skip
+        all_groups.setdefault("metrics", xr.Dataset())
         tree = xr.DataTree.from_dict(all_groups)
         tree.attrs.update(
             _made_by(run, task, tree), **status, random_seed_source=seed_source,
