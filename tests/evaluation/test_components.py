@@ -12,8 +12,17 @@ from component_fits import cross_replication, crossed_effects
 
 import dissensus as dx
 from dissensus.evaluation import components
-from dissensus.evaluation.components import _typical, component_draws, plan, shared_items
+from dissensus.evaluation.components import (
+    _typical,
+    alpha_of,
+    as_uncertain,
+    component_draws,
+    plan,
+    shared_items,
+)
+from dissensus.evaluation.observed import observed
 from dissensus.evaluation.section import Settings
+from dissensus.kernels.random import generator
 
 QUIET = {"draws": 60, "random_seed": 1, "progressbar": False}
 OF_POOLS = {"reference": "old", "reliability": (1,), "truth_model": None, "ground_truth": None}
@@ -297,3 +306,96 @@ def test_pools_whose_names_are_numbers_stay_whole_numbers(tmp_path):
     assert set(table["pool"].dropna()) | set(table["pool_"].dropna()) == {"2", "3"}
     dx.report(result, tmp_path / "report.html")
     assert "2 and 3" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def length(draws):
+    """Return the length of the 89 % interval over chains and draws."""
+    low, high = draws.quantile([0.055, 0.945], ["chain", "draw"])
+    return high.drop_vars("quantile", errors="ignore") - low.drop_vars("quantile", errors="ignore")
+
+
+def with_slopes(family, n_annotators=10, n_items=80):
+    """Let every annotator use the scale more or less widely, which the model does not know."""
+    rng = np.random.default_rng(3)
+    slope = np.exp(rng.normal(0.0, 0.8, n_annotators))
+    value = slope * rng.normal(size=(n_items, 1)) + rng.normal(0.0, 0.5, (n_items, n_annotators))
+    if family == "gaussian":
+        return dx.from_matrix(value, kind="continuous")
+    cut = {"bernoulli": [0.0], "ordinal": [-1.0, 0.0, 1.0]}[family]
+    return dx.from_matrix(np.digitize(value, cut), kind="ordinal", labels=range(len(cut) + 1))
+
+
+@pytest.mark.filterwarnings("ignore:Some annotators have more noise")
+@pytest.mark.parametrize("family", [pytest.param("gaussian"), *(
+    pytest.param(family, marks=pytest.mark.long) for family in ("bernoulli", "ordinal")
+)])  # fmt: skip
+def test_the_icc_is_as_uncertain_as_alpha_where_annotators_use_the_scale_differently(family):
+    ann = with_slopes(family)
+    settings = Settings(2000, 1, None, 0.1, "raise", chains=2)
+    groups = observed(ann, None, settings) | {"annotations": ann}
+    alpha = alpha_of(groups, family)
+    chosen = plan(ann, None, family, None)
+    result = components.draws(groups, chosen, settings)
+    wide = result["components"].sel(scale="observed")
+    fit = dx.models.crossed_effects.fit(
+        ann, family=family, keep_effects=False, draws=1000, tune=300, chains=2, progressbar=False,
+        random_seed=generator(1, "components"),
+    )  # fmt: skip
+    alone = dx.icc(fit, scale="observed")
+    assert length(alpha) > 1.3 * length(alone)
+    np.testing.assert_allclose(length(wide["icc"]), length(alpha), rtol=0.12)
+    np.testing.assert_allclose(wide["icc"].median(), alone.median(), atol=0.03)
+    np.testing.assert_allclose(
+        wide["mean_reliability"], dx.spearman_brown(wide["icc"], wide["n_labels"])
+    )
+    for name in fit["posterior"]:
+        same = np.array_equal(fit["posterior"][name], result["components/posterior"][name])
+        assert same == (name != "sigma_item")
+
+
+def test_an_icc_that_is_as_uncertain_as_alpha_stays_as_it_is():
+    for fit, dims in ((crossed_effects("ordinal"), ()), (cross_replication("gaussian"), ("pool",))):
+        icc = dx.icc(fit, scale="observed")
+        sure = xr.zeros_like(icc) if dims else xr.zeros_like(icc).isel(draw=slice(2))
+        xr.testing.assert_allclose(
+            as_uncertain(fit, sure, 1)["posterior"].to_dataset(), fit["posterior"].to_dataset()
+        )
+
+
+def test_each_pool_is_as_uncertain_as_its_own_alpha():
+    fit = cross_replication("gaussian", draws=2000)
+    icc = dx.icc(fit)
+    alpha = icc * xr.DataArray([0.5, 3.0, np.nan], {"pool": list("abc")}, ["pool"])
+    got = as_uncertain(fit, alpha, 1)
+    unchanged = (got["posterior"]["sigma_item"] == fit["posterior"]["sigma_item"]).all(
+        ["chain", "draw"]
+    )
+    assert unchanged.to_numpy().tolist() == [True, False, True]
+    odds, before = (np.log(x / (1.0 - x)).sel(pool="b") for x in (dx.icc(got), icc))
+    np.testing.assert_allclose(length(odds), 3.0 * length(before), rtol=0.05)
+    np.testing.assert_allclose(odds.mean(), before.mean(), atol=0.1)
+
+
+@pytest.mark.long
+def test_the_icc_of_a_large_panel_is_inside_intervals_from_a_few_of_it(shared):
+    """123 raters labelled all dialogues; the truth is their alpha, of all 350 dialogues.
+
+    The model alone contains it in .6 of the cases (`benchmarks/real_components.py`).
+    """
+    rows = pd.read_csv(shared / "dices350" / "ratings.csv.gz")
+    rows = rows[rows["label"].isin(["Yes", "No"])]
+    truth = float(dx.krippendorff_alpha(dx.annotations(rows, kind="nominal"), level="nominal"))
+    inside = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        people = rng.permutation(rows["annotator"].unique())[:10]
+        items = rng.permutation(rows["item"].unique())[:60]
+        part = rows[rows["annotator"].isin(people) & rows["item"].isin(items)]
+        ann = dx.annotations(part, kind="nominal")
+        settings = Settings(1000, seed, None, 0.1, "raise", chains=2)
+        groups = observed(ann, None, settings) | {"annotations": ann}
+        result = components.draws(groups, plan(ann, None, "auto", None), settings)
+        icc = result["components"]["icc"].sel(scale="observed")
+        low, high = icc.quantile([0.055, 0.945])
+        inside.append(bool(low <= truth <= high))
+    assert np.mean(inside) >= 0.75

@@ -14,12 +14,14 @@ from typing import Any, Final
 
 import numpy as np
 import xarray as xr
+from scipy import stats
 
 from dissensus import arguments, metrics, models
 from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, DRAW, ITEM, LABEL, POOL, SAMPLE, SCALE, other
 from dissensus.errors import ArgumentError, ConvergenceWarning, brief, shown
-from dissensus.evaluation.observed import Bootstrap, are_classes
+from dissensus.evaluation.observed import Bootstrap, are_classes, versions, with_others
+from dissensus.evaluation.same_annotators import END
 from dissensus.evaluation.section import (
     AUTO,
     FEWEST,
@@ -109,6 +111,67 @@ def _masked(draws: xr.DataArray, reference: Any) -> xr.DataArray:
         if dim in draws.dims:
             draws = draws.where(draws[dim] != reference)
     return draws.drop_attrs()
+
+
+# The variation over items and annotators that the model does not have.
+
+
+_STEP: Final = 1e-4
+"""Step of the logarithm of a variance, for a derivative."""
+_LEAST: Final = 1e-12
+"""Minimum of an ICC and of 1 minus an ICC, whose logarithms are needed."""
+
+
+def alpha_of(groups: Groups, family: str) -> xr.DataArray | None:
+    """Return draws of the alpha that estimates the observed ICC without a model, or None."""
+    if "pools" in groups:
+        return groups["pools"][ALPHA]
+    agreement = groups.get("agreement", xr.Dataset())
+    ends = ["_ordinal", "_interval", *[""] * (family == "bernoulli")]
+    names = [f"{ALPHA}{end}" for end in ends]
+    return next((agreement[name] for name in names if name in agreement), None)
+
+
+def as_uncertain(fit: xr.DataTree, alpha: xr.DataArray, random_seed: Any) -> xr.DataTree:
+    r"""Widen the draws of ``sigma_item`` until the observed ICC is as uncertain as alpha.
+
+    The model assumes normal effects, and annotators who differ by a constant only. If few
+    annotators label all items and differ in other ways, or if few items differ much from the
+    others, the ICC of other annotators and items varies more than the posterior shows. Alpha
+    estimates the same ICC without the model, and its draws contain the variation between items and
+    between annotators. If the 89 % interval of alpha is longer than that of the observed ICC (of a
+    pool), :math:`\log \sigma_\mathrm{item}^2` gets normal noise: the interval of the logit of the
+    observed ICC becomes longer by the same factor, and its mean stays the same.
+    """
+    odds = _log_odds(fit)
+    length = _length(metrics.get("icc").function(fit, OBSERVED))
+    longer = (_length(alpha) / length.where(length > 0)).fillna(1.0).clip(1.0)
+    slope = (_log_odds(_with_items(fit, _STEP)) - odds) / _STEP
+    spread = _length(odds) / (2.0 * stats.norm.ppf(END)) * np.sqrt(longer**2 - 1.0)
+    rng = generator(random_seed, "components, other annotators")
+    noise = odds.copy(data=rng.standard_normal(odds.shape))
+    return _with_items(fit, spread / slope * noise)
+
+
+def _with_items(fit: xr.DataTree, log_factor: Any) -> xr.DataTree:
+    """Return the fit with the variance of items multiplied by the exponential of a number."""
+    out, posterior = fit.copy(), fit["posterior"].to_dataset()
+    before = posterior["sigma_item"]
+    after = (before * np.exp(0.5 * log_factor)).transpose(*before.dims)
+    out["posterior"] = posterior.assign(sigma_item=after.assign_attrs(before.attrs))
+    return out
+
+
+def _log_odds(fit: xr.DataTree) -> xr.DataArray:
+    icc = metrics.get("icc").function(fit, OBSERVED).clip(_LEAST, 1.0 - _LEAST)
+    return np.log(icc) - np.log1p(-icc)
+
+
+def _length(draws: xr.DataArray) -> xr.DataArray:
+    """Return the length of the 89 % interval, of each pool if there are pools; 0 if undefined."""
+    defined = draws.where(draws.notnull().any(SAMPLE), 0.0)
+    low, high = defined.quantile([1.0 - END, END], SAMPLE).transpose("quantile", ...)
+    return high.drop_vars("quantile") - low.drop_vars("quantile")
 
 
 # The choice of the model.
@@ -270,6 +333,7 @@ def shared_items(annotations: xr.Dataset) -> xr.DataArray:
 
 POINT: Final = "observed_"
 """Prefix of the names of observed values; variables without it are draws."""
+ALPHA: Final = "krippendorff_alpha"
 BETWEEN: Final = ("cross_kappa", "normalized_cross_kappa")
 
 
@@ -277,19 +341,23 @@ def pool_agreement(annotations: xr.Dataset, settings: Settings) -> xr.Dataset:
     r"""Return Krippendorff's alpha of each pool, and chance-corrected agreement of pairs of pools.
 
     The variables ``krippendorff_alpha`` (..., pool), ``cross_kappa`` and ``normalized_cross_kappa``
-    (..., pool, pool\_) are draws from the Bayesian bootstrap. The last two are NaN on the diagonal.
-    Observed values have the prefix ``observed_``.
+    (..., pool, pool\_) are draws from the Bayesian bootstrap; alphas also contain the variation
+    between annotators. The last two are NaN on the diagonal. Observed values have the prefix
+    ``observed_``.
     """
     distance = _distance(annotations)
     bootstrap = Bootstrap(annotations, settings, Notes(), xr.Dataset(), units_of(annotations, None))
     names = annotations[POOL].to_numpy()
     level = "nominal" if distance == "nominal" else "interval"
     code = annotations["pool_code"].to_numpy()
-    within = []
+    within, seed = [], settings.random_seed
     for place in range(len(names)):
         part = annotations.isel({ANNOTATION: code == place})
         alone = replace(bootstrap, annotations=part, points=xr.Dataset())
-        within.append(_both(alone, "krippendorff_alpha", level=level))
+        each = _both(alone, ALPHA, level=level)
+        without = versions(part, seed)
+        each[ALPHA] = with_others(each[ALPHA], without, ALPHA, {"level": level}, seed)
+        within.append(each)
     out = xr.concat(within, dim=xr.IndexVariable(POOL, names), combine_attrs="drop")
     for name in BETWEEN:
         out = out.merge(_between(bootstrap, names, name, distance))
@@ -360,6 +428,10 @@ def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
             times = min(convergence.longer(fit["posterior"].attrs), MOST_TIMES)
             if times == 1:
                 break
+    pools = {"pools": pool_agreement(annotations, settings)} if plan.pools else {}
+    alpha = alpha_of(groups | pools, plan.family)
+    if alpha is not None:
+        fit = as_uncertain(fit, alpha, settings.random_seed)
     components = component_draws(fit, _typical(annotations, plan.pools), plan.reference)
     components = components.assign_coords({dim: fit["posterior"][dim] for dim in SAMPLE})
     if plan.pools:
@@ -380,7 +452,7 @@ def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
         f"{GROUP}/posterior": fit["posterior"].to_dataset(),
         f"{GROUP}/constant_data": constants.assign_attrs(fit.attrs),
     }
-    return out | ({"pools": pool_agreement(annotations, settings)} if plan.pools else {})
+    return out | pools
 
 
 def _typical(annotations: xr.Dataset, pools: bool) -> xr.DataArray:

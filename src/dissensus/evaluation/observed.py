@@ -95,11 +95,8 @@ def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: 
     without = versions(annotations, seed)
     for name, statistic, options in COEFFICIENTS[kind]:
         called = None if name == statistic else name
-        agreement[name] = bootstrap.of(statistic, called=called, **options)[name]
-        if without is not None:
-            sums = statistics.get(statistic).sums(without.annotations, **options)
-            spread = without.spread(without.values(sums))
-            agreement[name] = widened(agreement[name], spread, without.n_groups - 1, seed)
+        draws = bootstrap.of(statistic, called=called, **options)[name]
+        agreement[name] = with_others(draws, without, statistic, options, seed)
     notes = [CLASSES] if kind != annotations.attrs["kind"] else []
     agreement.attrs["notes"] = "\n".join([*notes, *bootstrap.notes_text().splitlines()])
     agreement.attrs[NEW_ANNOTATORS] = int(without is not None)
@@ -492,6 +489,17 @@ def by_others(
     return discrepancies.assign(
         {name: each.assign_attrs(discrepancies[name].attrs) for name, each in out.items()}
     )
+
+
+def with_others(
+    draws: xr.DataArray, without: Versions | None, statistic: str, options: Options,
+    random_seed: Any,
+) -> xr.DataArray:  # fmt: skip
+    """Add the variation over annotators to draws of a coefficient, if the data show it."""
+    if without is None:
+        return draws
+    values = without.values(statistics.get(statistic).sums(without.annotations, **options))
+    return widened(draws, without.spread(values), without.n_groups - 1, random_seed)
 
 
 RATES: Final = frozenset({"percent_agreement", "leave_one_out_agreement"})

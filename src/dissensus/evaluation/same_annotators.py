@@ -35,7 +35,7 @@ _PART: Final = 0.4
 labelled by other annotators, intervals of the posterior are right (docs/validation.md)."""
 _ALONE: Final = 0.1
 """Maximum share of items with one annotator: left out, this annotator would leave no label."""
-_END: Final = 0.945
+END: Final = 0.945
 """Upper end of an 89 % interval, as a probability."""
 _GROUPS: Final = 8
 """Maximum number of fits; with more annotators, groups of annotators are left out."""
@@ -89,7 +89,7 @@ def symmetric_root(matrix: Floats) -> Floats:
 
 def as_wide_as_t(freedom: int) -> float:
     """Return the factor by which normal noise gets the 89 % interval of a t distribution."""
-    return float(stats.t(freedom).ppf(_END) / stats.norm.ppf(_END))
+    return float(stats.t(freedom).ppf(END) / stats.norm.ppf(END))
 
 
 def widened(

@@ -140,12 +140,16 @@ def group(source: Any, name: str) -> xr.Dataset:
     return data
 
 
+def _has_systems(source: xr.DataTree) -> bool:
+    return "metrics" in source.children and SYSTEM in source["metrics"].dims
+
+
 def _group(source: Any, name: str) -> xr.Dataset:
     if isinstance(source, xr.DataTree):
         if name in source.children and source[name].to_dataset().data_vars:
             return source[name].to_dataset()
         hint = str(source.attrs.get(_REASONS.get(name), ""))
-        if name == "comparison" and SYSTEM in source.get("metrics", {}):
+        if name == "comparison" and _has_systems(source):
             raise ArgumentError(
                 "source", expected="an evaluation of two systems or more", found="one system"
             )

@@ -1,0 +1,147 @@
+"""Whether intervals of the ICC contain the ICC of a large panel.
+
+    uv run python benchmarks/real_components.py [--times 20]
+
+Of real sets with many annotators, a study sees all labels of a few annotators for 60 items, or a
+few labels of each of 100 items. The truth is the ICC of the whole set, without a model: one minus
+the mean squared difference of two annotators' labels of one item, divided by that of two
+annotators' labels of two items. Printed are the coverage and the mean width of 89 % intervals of
+the ICC (numbers: of numbers; two or ordered labels: of observed labels) of `models.crossed_effects`
+alone, and as `evaluate` shows it. "simulated" are studies that follow the model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from data import SHARED
+from machine import described
+
+import dissensus as dx
+from dissensus.evaluation.components import FAMILIES, alpha_of, as_uncertain
+from dissensus.evaluation.observed import observed
+from dissensus.evaluation.section import Settings
+
+FIT = {"draws": 500, "tune": 300, "chains": 2, "progressbar": False}
+DESIGNS = {"the same 3": (3, 60), "the same 5": (5, 60), "the same 10": (10, 60),
+           "3 by anyone": (3, 100), "8 by anyone": (8, 100)}  # fmt: skip
+
+
+def sets() -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Yield the name, the family and the rows of each set; labels are numbers."""
+    faces = pd.read_csv(SHARED / "mdns_faces" / "ratings.csv.gz")
+    for name in ("angry", "happy", "sad"):
+        rows = faces[(faces["dimension"] == name) & (faces["group"] == "six_scales")]
+        yield f"faces {name}", "gaussian", rows
+        yield f"faces {name}", "ordinal", rows
+    yield "videos", "gaussian", pd.read_csv(SHARED / "nflx_video_quality" / "ratings.csv")
+    yield "videos", "ordinal", pd.read_csv(SHARED / "nflx_video_quality" / "ratings.csv")
+    offensive = pd.read_csv(SHARED / "popquorn_offensiveness" / "ratings.csv.gz")
+    yield "offensive", "gaussian", offensive
+    yield "offensive", "ordinal", offensive
+    voices = pd.read_csv(SHARED / "vcc2018_mos" / "ratings.csv.gz")
+    yield "voices", "gaussian", voices
+    yield "voices", "ordinal", voices
+    lecturers = pd.read_csv(SHARED / "insteval" / "ratings.csv.gz")
+    yield "lecturers", "gaussian", lecturers
+    yield "lecturers", "ordinal", lecturers
+    dices = pd.read_csv(SHARED / "dices350" / "ratings.csv.gz")
+    dices = dices[dices["label"].isin(["No", "Yes"])]
+    yield "dices350", "bernoulli", dices.assign(label=(dices["label"] == "Yes").astype(int))
+    yield "ducks", "bernoulli", pd.read_csv(SHARED / "ducks" / "ratings.csv")
+    speech = pd.read_csv(SHARED / "annotation_paradigms" / "ratings.csv.gz")
+    hateful = speech["label"] == "hateful"
+    yield "paradigms", "bernoulli", speech.assign(label=hateful.astype(int))
+
+
+def true_icc(rows: pd.DataFrame) -> float:
+    """Return the ICC from products of pairs of labels, less the mean product of all others."""
+    value = rows["label"].to_numpy(float)
+    value = value - value.mean()
+
+    def products(column: str) -> tuple[float, float]:
+        """Return the sum of products of two labels of one item (annotator), and their number."""
+        code = pd.factorize(rows[column])[0]
+        n, total = np.bincount(code).astype(float), np.bincount(code, value)
+        return float(total @ total - value @ value), float(n @ (n - 1))
+
+    (by_item, n_item), (by_annotator, n_annotator) = products("item"), products("annotator")
+    everything, n_all = value.sum() ** 2 - value @ value, len(value) * (len(value) - 1.0)
+    other = (everything - by_item - by_annotator) / (n_all - n_item - n_annotator)
+    return float((by_item / n_item - other) / (value @ value / len(value) - other))
+
+
+def study(rows: pd.DataFrame, n: int, n_items: int, same: bool, rng: np.random.Generator) -> Any:
+    """Return the rows of a study, or None if the set has no such study."""
+    if same:
+        many = rows.groupby("annotator")["item"].nunique()
+        people = rng.permutation(many.index[many >= 0.9 * rows["item"].nunique()])
+        if len(people) < 2 * n:
+            return None
+        rows = rows[rows["annotator"].isin(people[:n])]
+    items = rng.permutation(rows["item"].unique())[:n_items]
+    rows = rows[rows["item"].isin(items)]
+    if not same:
+        rows = rows.sample(frac=1, random_state=int(rng.integers(2**31)))
+        rows = rows.groupby("item").head(n)
+    return rows
+
+
+def simulated(family: str) -> pd.DataFrame:
+    """Return labels of 100 annotators for 400 items that follow the model."""
+    study = dx.simulate.replication_study(400, 100, 100, family=family, random_seed=1)
+    rows, part = dx.to_dataframe(study.annotations), study.annotations
+    return rows.assign(label=(part["value"] if "value" in part else part["label_code"]).to_numpy())
+
+
+def results(name: str, family: str, rows: pd.DataFrame, times: int) -> Iterator[dict[str, Any]]:
+    """Yield the error and the intervals of each study."""
+    rows = rows.drop_duplicates(["item", "annotator"])
+    truth = true_icc(rows)
+    labels = None if family == "gaussian" else sorted(rows["label"].unique().tolist())
+    for design, (n, n_items) in DESIGNS.items():
+        for seed in range(times):
+            part = study(rows, n, n_items, "same" in design, np.random.default_rng([n, seed]))
+            if part is None:
+                break
+            kind = "continuous" if family == "gaussian" else "ordinal"
+            annotations = dx.annotations(part, kind=kind, labels=labels)
+            fit = dx.models.crossed_effects.fit(annotations, family=family, random_seed=seed, **FIT)
+            settings = Settings(4000, seed, None, 0.1, "raise")
+            groups = observed(annotations, None, settings)
+            alpha = alpha_of(groups, family)
+            row = {"set": name, "family": family, "design": design, "icc": truth}
+            for kind, each in (("model", fit), ("evaluate", as_uncertain(fit, alpha, seed))):
+                draws = dx.icc(each, scale="observed")
+                low, high = np.quantile(draws, [0.055, 0.945])
+                row |= {
+                    f"{kind} error": float(draws.mean()) - truth,
+                    f"{kind} inside": low <= truth <= high,
+                    f"{kind} width": high - low,
+                }
+            yield row
+
+
+def main() -> None:
+    """Print tables by design, and by set."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--times", type=int, default=20, help="studies of each set and design")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    every = [*sets(), *(("simulated", family, simulated(family)) for family in FAMILIES)]
+    table = pd.DataFrame(row for each in every for row in results(*each, times=options.times))
+    table["data"] = np.where(table["set"] == "simulated", "simulated", "real")
+    numbers = [name for name in table if name.split()[-1] in ("icc", "error", "inside", "width")]
+    for key in (["data", "design"], ["data", "family", "design"], ["family", "set"],
+                ["set", "family", "design"]):  # fmt: skip
+        print(table.groupby(key, sort=False)[numbers].mean().round(3).to_string(), "\n")
+    print(described())
+
+
+if __name__ == "__main__":
+    main()
