@@ -441,7 +441,7 @@ def _made_by(run: Run, task: Task, tree: xr.DataTree) -> dict[str, Any]:
         "chains": task.chains,
         "random_seed": str(task.random_seed),
     }
-    if "sensitivity" in tree["metrics"]:
+    if "metrics" in tree.children and "sensitivity" in tree["metrics"]:
         out["positive"] = str(task.positive)
     out |= {str(name): value for name, value in fitted.items() if str(name).startswith("hyper_")}
     if run.recipe.prior_weight is not None:
