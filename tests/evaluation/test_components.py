@@ -14,7 +14,6 @@ import dissensus as dx
 from dissensus.evaluation import components
 from dissensus.evaluation.components import (
     _typical,
-    alpha_of,
     as_uncertain,
     component_draws,
     plan,
@@ -314,66 +313,137 @@ def length(draws):
     return high.drop_vars("quantile", errors="ignore") - low.drop_vars("quantile", errors="ignore")
 
 
-def with_slopes(family, n_annotators=10, n_items=80):
-    """Let every annotator use the scale more or less widely, which the model does not know."""
+def uses(family, slopes, n_items=80, item=1.0, words=False):
+    """Let annotators use the scale more or less widely, which the model does not know."""
     rng = np.random.default_rng(3)
-    slope = np.exp(rng.normal(0.0, 0.8, n_annotators))
-    value = slope * rng.normal(size=(n_items, 1)) + rng.normal(0.0, 0.5, (n_items, n_annotators))
+    latent = item * rng.normal(size=(n_items, 1))
+    value = np.asarray(slopes) * latent + rng.normal(0.0, 0.5, (n_items, len(slopes)))
     if family == "gaussian":
         return dx.from_matrix(value, kind="continuous")
     cut = {"bernoulli": [0.0], "ordinal": [-1.0, 0.0, 1.0]}[family]
-    return dx.from_matrix(np.digitize(value, cut), kind="ordinal", labels=range(len(cut) + 1))
+    names = ["none", "some", "much", "all"][: len(cut) + 1] if words else range(len(cut) + 1)
+    code = np.digitize(value, cut)
+    kind = "nominal" if family == "bernoulli" else "ordinal"
+    return dx.from_matrix(np.array(list(names))[code], kind=kind, labels=list(names))
 
 
-@pytest.mark.filterwarnings("ignore:Some annotators have more noise")
-@pytest.mark.parametrize("family", [pytest.param("gaussian"), *(
+def around(n, spread):
+    """Return slopes of annotators."""
+    return np.exp(np.random.default_rng(4).normal(0.0, spread, n))
+
+
+def settings(draws=2000, seed=1):
+    return Settings(draws, seed, None, 0.1, "raise", chains=2)
+
+
+def section(ann, family="auto", **more):
+    """Return the groups of the section, and the fit without more."""
+    chosen = plan(ann, None, family, None)
+    name = "cross_replication" if chosen.pools else "crossed_effects"
+    fit = dx.models.get(name).module.fit(
+        ann, family=chosen.family, keep_effects=False, draws=1000, tune=300, chains=2,
+        progressbar=False, random_seed=generator(1, "components"),
+    )  # fmt: skip
+    return components.draws({"annotations": ann}, chosen, settings(**more)), fit
+
+
+UNEQUAL = pytest.mark.filterwarnings("ignore:Some annotators")
+
+
+@UNEQUAL
+@pytest.mark.parametrize("family", ["gaussian", *(
     pytest.param(family, marks=pytest.mark.long) for family in ("bernoulli", "ordinal")
 )])  # fmt: skip
 def test_the_icc_is_as_uncertain_as_alpha_where_annotators_use_the_scale_differently(family):
-    ann = with_slopes(family)
-    settings = Settings(2000, 1, None, 0.1, "raise", chains=2)
-    groups = observed(ann, None, settings) | {"annotations": ann}
-    alpha = alpha_of(groups, family)
-    chosen = plan(ann, None, family, None)
-    result = components.draws(groups, chosen, settings)
-    wide = result["components"].sel(scale="observed")
-    fit = dx.models.crossed_effects.fit(
-        ann, family=family, keep_effects=False, draws=1000, tune=300, chains=2, progressbar=False,
-        random_seed=generator(1, "components"),
-    )  # fmt: skip
-    alone = dx.icc(fit, scale="observed")
+    ann = uses(family, around(10, 0.8))
+    name = {"gaussian": "_interval", "ordinal": "_ordinal", "bernoulli": ""}[family]
+    alpha = observed(ann, None, settings())["agreement"][f"krippendorff_alpha{name}"]
+    groups, fit = section(ann)
+    wide, alone = groups["components"].sel(scale="observed"), dx.icc(fit, scale="observed")
     assert length(alpha) > 1.3 * length(alone)
-    np.testing.assert_allclose(length(wide["icc"]), length(alpha), rtol=0.12)
+    # The alpha of grades as they are ordered is not exactly that of numbers.
+    rtol = 0.15 if family == "ordinal" else 0.07
+    np.testing.assert_allclose(length(wide["icc"]), length(alpha.clip(0.0, 1.0)), rtol=rtol)
     np.testing.assert_allclose(wide["icc"].median(), alone.median(), atol=0.03)
     np.testing.assert_allclose(
         wide["mean_reliability"], dx.spearman_brown(wide["icc"], wide["n_labels"])
     )
     for name in fit["posterior"]:
-        same = np.array_equal(fit["posterior"][name], result["components/posterior"][name])
+        same = np.array_equal(fit["posterior"][name], groups["components/posterior"][name])
         assert same == (name != "sigma_item")
 
 
-def test_an_icc_that_is_as_uncertain_as_alpha_stays_as_it_is():
-    for fit, dims in ((crossed_effects("ordinal"), ()), (cross_replication("gaussian"), ("pool",))):
+@UNEQUAL
+def test_names_of_grades_do_not_matter():
+    slopes = around(6, 0.5)
+    numbers, words = (
+        section(uses("ordinal", slopes, words=words))[0]["components"]["icc"]
+        for words in (False, True)
+    )
+    xr.testing.assert_allclose(numbers, words)
+
+
+@pytest.mark.parametrize("family", ["gaussian", pytest.param("ordinal", marks=pytest.mark.long)])
+def test_random_labels_have_an_icc_near_0_that_no_noise_moves(family):
+    groups, fit = section(uses(family, [1.0, 1.0, 1.0], n_items=60, item=0.0))
+    wide, alone = groups["components"].sel(scale="observed"), dx.icc(fit, scale="observed")
+    assert float(alone.mean()) < 0.1
+    assert float(wide["icc"].mean()) < float(alone.mean()) + 0.05
+    assert float(wide["icc"].quantile(0.945)) < 0.5
+    assert np.isfinite(wide["icc"]).all()
+
+
+def test_an_icc_that_is_more_uncertain_than_alpha_stays_as_it_is():
+    for fit in (crossed_effects("ordinal"), cross_replication("gaussian")):
+        before = fit["posterior"].to_dataset()
         icc = dx.icc(fit, scale="observed")
-        sure = xr.zeros_like(icc) if dims else xr.zeros_like(icc).isel(draw=slice(2))
-        xr.testing.assert_allclose(
-            as_uncertain(fit, sure, 1)["posterior"].to_dataset(), fit["posterior"].to_dataset()
-        )
+        for alpha in (icc.mean() + 0.9 * (icc - icc.mean()), xr.full_like(icc, np.nan)):
+            after = as_uncertain(fit, alpha, 1)["posterior"].to_dataset()
+            xr.testing.assert_identical(after, before)
 
 
 def test_each_pool_is_as_uncertain_as_its_own_alpha():
     fit = cross_replication("gaussian", draws=2000)
     icc = dx.icc(fit)
-    alpha = icc * xr.DataArray([0.5, 3.0, np.nan], {"pool": list("abc")}, ["pool"])
-    got = as_uncertain(fit, alpha, 1)
-    unchanged = (got["posterior"]["sigma_item"] == fit["posterior"]["sigma_item"]).all(
+    longer = xr.DataArray([0.5, 1.6, np.nan], {"pool": list("abc")}, ["pool"])
+    result = as_uncertain(fit, 0.5 + longer * (icc - 0.5), 1)
+    same = (result["posterior"]["sigma_item"] == fit["posterior"]["sigma_item"]).all(
         ["chain", "draw"]
     )
-    assert unchanged.to_numpy().tolist() == [True, False, True]
-    odds, before = (np.log(x / (1.0 - x)).sel(pool="b") for x in (dx.icc(got), icc))
-    np.testing.assert_allclose(length(odds), 3.0 * length(before), rtol=0.05)
-    np.testing.assert_allclose(odds.mean(), before.mean(), atol=0.1)
+    assert same.to_numpy().tolist() == [True, False, True]
+    goal = length((0.5 + 1.6 * (icc.sel(pool="b") - 0.5)).clip(0.0, 1.0))
+    np.testing.assert_allclose(length(dx.icc(result).sel(pool="b")), goal, rtol=0.05)
+
+
+@pytest.mark.long
+@UNEQUAL
+def test_pools_differ_in_how_their_annotators_use_the_scale():
+    """Both pools label the same items; annotators of "even" are alike, those of "uneven" not."""
+    parts = []
+    for pool, spread in (("even", 0.0), ("uneven", 0.8)):
+        rows = dx.to_dataframe(uses("gaussian", around(8, spread)))
+        rows["annotator"] = pool + rows["annotator"].astype(str)
+        parts.append(rows.assign(pool=pool))
+    ann = dx.annotations(pd.concat(parts), pool="pool", kind="continuous")
+    groups, fit = section(ann)
+    of_items = [
+        length(dx.bayesian_bootstrap(
+            "krippendorff_alpha", dx.annotations(part, kind="continuous"), level="interval",
+            random_seed=1,
+        ))
+        for part in parts
+    ]  # fmt: skip
+    alpha, icc = groups["pools"]["krippendorff_alpha"], groups["components"]["icc"]
+    # Without variation between annotators, alphas are resampled over items only.
+    even, uneven = (length(alpha.sel(pool=pool)) for pool in ("even", "uneven"))
+    assert even < 1.5 * of_items[0]
+    assert uneven > 2.0 * of_items[1]
+    widths = [
+        length(x.sel(pool="uneven"))
+        for x in (alpha.clip(0.0, 1.0), icc.sel(scale="observed"), dx.icc(fit, scale="observed"))
+    ]
+    np.testing.assert_allclose(widths[1], widths[0], rtol=0.1)
+    assert widths[1] > 1.3 * widths[2]
 
 
 @pytest.mark.long
@@ -392,10 +462,10 @@ def test_the_icc_of_a_large_panel_is_inside_intervals_from_a_few_of_it(shared):
         items = rng.permutation(rows["item"].unique())[:60]
         part = rows[rows["annotator"].isin(people) & rows["item"].isin(items)]
         ann = dx.annotations(part, kind="nominal")
-        settings = Settings(1000, seed, None, 0.1, "raise", chains=2)
-        groups = observed(ann, None, settings) | {"annotations": ann}
-        result = components.draws(groups, plan(ann, None, "auto", None), settings)
-        icc = result["components"]["icc"].sel(scale="observed")
+        groups = components.draws(
+            {"annotations": ann}, plan(ann, None, "auto", None), settings(1000, seed)
+        )
+        icc = groups["components"]["icc"].sel(scale="observed")
         low, high = icc.quantile([0.055, 0.945])
         inside.append(bool(low <= truth <= high))
     assert np.mean(inside) >= 0.75

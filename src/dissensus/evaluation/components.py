@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import numpy as np
 import xarray as xr
-from scipy import stats
 
 from dissensus import arguments, metrics, models
 from dissensus.data.rows import voices_per
+from dissensus.data.schema import as_checked
 from dissensus.dims import ANNOTATION, ANNOTATOR, DRAW, ITEM, LABEL, POOL, SAMPLE, SCALE, other
 from dissensus.errors import ArgumentError, ConvergenceWarning, brief, shown
 from dissensus.evaluation.observed import Bootstrap, are_classes, versions, with_others
@@ -116,20 +116,12 @@ def _masked(draws: xr.DataArray, reference: Any) -> xr.DataArray:
 # The variation over items and annotators that the model does not have.
 
 
-_STEP: Final = 1e-4
-"""Step of the logarithm of a variance, for a derivative."""
-_LEAST: Final = 1e-12
-"""Minimum of an ICC and of 1 minus an ICC, whose logarithms are needed."""
-
-
-def alpha_of(groups: Groups, family: str) -> xr.DataArray | None:
-    """Return draws of the alpha that estimates the observed ICC without a model, or None."""
-    if "pools" in groups:
-        return groups["pools"][ALPHA]
-    agreement = groups.get("agreement", xr.Dataset())
-    ends = ["_ordinal", "_interval", *[""] * (family == "bernoulli")]
-    names = [f"{ALPHA}{end}" for end in ends]
-    return next((agreement[name] for name in names if name in agreement), None)
+_MOST: Final = 5.0
+"""Maximum standard deviation of the noise of a log variance. The log odds of the ICC get the same
+noise, which then covers nearly all of 0 to 1."""
+_HALVINGS: Final = 12
+_TRIED: Final = 500
+"""Number of draws with which this standard deviation is found."""
 
 
 def as_uncertain(fit: xr.DataTree, alpha: xr.DataArray, random_seed: Any) -> xr.DataTree:
@@ -137,34 +129,41 @@ def as_uncertain(fit: xr.DataTree, alpha: xr.DataArray, random_seed: Any) -> xr.
 
     The model assumes normal effects, and annotators who differ by a constant only. If few
     annotators label all items and differ in other ways, or if few items differ much from the
-    others, the ICC of other annotators and items varies more than the posterior shows. Alpha
-    estimates the same ICC without the model, and its draws contain the variation between items and
-    between annotators. If the 89 % interval of alpha is longer than that of the observed ICC (of a
-    pool), :math:`\log \sigma_\mathrm{item}^2` gets normal noise: the interval of the logit of the
-    observed ICC becomes longer by the same factor, and its mean stays the same.
+    others, the ICC of other annotators and items varies more than the posterior shows. ``alpha``
+    has draws of Krippendorff's alpha of the same numbers, of each pool if there are pools. It
+    estimates the same ICC without the model.
+
+    If the 89 % interval of alpha, as far as it lies between 0 and 1, is longer than that of the
+    observed ICC, :math:`\log \sigma_\mathrm{item}^2` gets normal noise. Its standard deviation is
+    found by bisection, so that both intervals have the same length.
     """
-    odds = _log_odds(fit)
-    length = _length(metrics.get("icc").function(fit, OBSERVED))
-    longer = (_length(alpha) / length.where(length > 0)).fillna(1.0).clip(1.0)
-    slope = (_log_odds(_with_items(fit, _STEP)) - odds) / _STEP
-    spread = _length(odds) / (2.0 * stats.norm.ppf(END)) * np.sqrt(longer**2 - 1.0)
+    icc_of = metrics.get("icc").function
+    icc = icc_of(fit, OBSERVED)
+    before = _length(icc)
+    longer = (_length(alpha.clip(0.0, 1.0)) / before.where(before > 0)).fillna(1.0)
+    if not (longer > 1.0).any():
+        return fit
     rng = generator(random_seed, "components, other annotators")
-    noise = odds.copy(data=rng.standard_normal(odds.shape))
-    return _with_items(fit, spread / slope * noise)
+    noise = icc.copy(data=rng.standard_normal(icc.shape))
+    step = -(-icc.size // before.size // _TRIED)
+    few = fit.isel({DRAW: slice(None, None, step)})
+    tried = noise.isel({DRAW: slice(None, None, step)})
+    goal = longer * _length(icc_of(few, OBSERVED))
+    low, high = xr.zeros_like(goal), xr.full_like(goal, _MOST)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        short = _length(icc_of(_moved(few, middle * tried), OBSERVED)) < goal
+        low, high = low.where(~short, middle), high.where(short, middle)
+    return _moved(fit, high.where(longer > 1.0, 0.0) * noise)
 
 
-def _with_items(fit: xr.DataTree, log_factor: Any) -> xr.DataTree:
-    """Return the fit with the variance of items multiplied by the exponential of a number."""
+def _moved(fit: xr.DataTree, shift: xr.DataArray) -> xr.DataTree:
+    """Return the fit with ``shift`` added to the logarithm of the variance of items."""
     out, posterior = fit.copy(), fit["posterior"].to_dataset()
     before = posterior["sigma_item"]
-    after = (before * np.exp(0.5 * log_factor)).transpose(*before.dims)
+    after = (before * np.exp(0.5 * shift)).transpose(*before.dims)
     out["posterior"] = posterior.assign(sigma_item=after.assign_attrs(before.attrs))
     return out
-
-
-def _log_odds(fit: xr.DataTree) -> xr.DataArray:
-    icc = metrics.get("icc").function(fit, OBSERVED).clip(_LEAST, 1.0 - _LEAST)
-    return np.log(icc) - np.log1p(-icc)
 
 
 def _length(draws: xr.DataArray) -> xr.DataArray:
@@ -172,6 +171,27 @@ def _length(draws: xr.DataArray) -> xr.DataArray:
     defined = draws.where(draws.notnull().any(SAMPLE), 0.0)
     low, high = defined.quantile([1.0 - END, END], SAMPLE).transpose("quantile", ...)
     return high.drop_vars("quantile") - low.drop_vars("quantile")
+
+
+def alpha_of(annotations: xr.Dataset, fit: xr.DataTree, settings: Settings) -> xr.DataArray:
+    """Return draws of the alpha of the numbers whose observed ICC the fit has, of each pool."""
+    constants = fit["constant_data"]
+    if "label_value" in constants:
+        numbers = annotations.assign_coords({LABEL: constants["label_value"].to_numpy()})
+        annotations = as_checked(numbers.assign_attrs(kind="ordinal"))
+    if POOL not in fit["posterior"].dims:
+        return _of_all(annotations, settings)
+    code, names = annotations["pool_code"].to_numpy(), annotations[POOL].to_numpy()
+    parts = [annotations.isel({ANNOTATION: code == place}) for place in range(len(names))]
+    each = [_of_all(part, settings) for part in parts]
+    return xr.concat(each, dim=xr.IndexVariable(POOL, names), combine_attrs="drop")
+
+
+def _of_all(annotations: xr.Dataset, settings: Settings) -> xr.DataArray:
+    units, seed = units_of(annotations, None), settings.random_seed
+    bootstrap = Bootstrap(annotations, settings, Notes(), xr.Dataset(), units)
+    draws = bootstrap.of(ALPHA, level=INTERVAL)[ALPHA]
+    return with_others(draws, versions(annotations, seed), ALPHA, {"level": INTERVAL}, seed)
 
 
 # The choice of the model.
@@ -334,6 +354,7 @@ def shared_items(annotations: xr.Dataset) -> xr.DataArray:
 POINT: Final = "observed_"
 """Prefix of the names of observed values; variables without it are draws."""
 ALPHA: Final = "krippendorff_alpha"
+INTERVAL: Final = "interval"
 BETWEEN: Final = ("cross_kappa", "normalized_cross_kappa")
 
 
@@ -348,7 +369,7 @@ def pool_agreement(annotations: xr.Dataset, settings: Settings) -> xr.Dataset:
     distance = _distance(annotations)
     bootstrap = Bootstrap(annotations, settings, Notes(), xr.Dataset(), units_of(annotations, None))
     names = annotations[POOL].to_numpy()
-    level = "nominal" if distance == "nominal" else "interval"
+    level = "nominal" if distance == "nominal" else INTERVAL
     code = annotations["pool_code"].to_numpy()
     within, seed = [], settings.random_seed
     for place in range(len(names)):
@@ -428,17 +449,14 @@ def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
             times = min(convergence.longer(fit["posterior"].attrs), MOST_TIMES)
             if times == 1:
                 break
-    pools = {"pools": pool_agreement(annotations, settings)} if plan.pools else {}
-    alpha = alpha_of(groups | pools, plan.family)
-    if alpha is not None:
-        fit = as_uncertain(fit, alpha, settings.random_seed)
+    fit = as_uncertain(fit, alpha_of(annotations, fit, settings), settings.random_seed)
     components = component_draws(fit, _typical(annotations, plan.pools), plan.reference)
     components = components.assign_coords({dim: fit["posterior"][dim] for dim in SAMPLE})
     if plan.pools:
         components["n_items_shared"] = shared_items(annotations)
     finite = all(bool(np.isfinite(components[part]).all()) for part in ("icc", "residual_share"))
     notes = "\n".join([*plan.remarks, *section_notes.texts()])
-    components.attrs.update(fit.attrs, notes=notes, finite=int(finite))
+    components = components.assign_attrs(fit.attrs, notes=notes, finite=int(finite))
     if plan.reference is not None:
         components.attrs["reference"] = str(plan.reference)
     with settings.notes.of(name):
@@ -452,7 +470,7 @@ def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
         f"{GROUP}/posterior": fit["posterior"].to_dataset(),
         f"{GROUP}/constant_data": constants.assign_attrs(fit.attrs),
     }
-    return out | pools
+    return out | ({"pools": pool_agreement(annotations, settings)} if plan.pools else {})
 
 
 def _typical(annotations: xr.Dataset, pools: bool) -> xr.DataArray:

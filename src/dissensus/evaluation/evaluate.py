@@ -185,9 +185,9 @@ def evaluate(
           and of discrepancies, if an item has two annotators. Draws of coefficients and of systems'
           discrepancies also contain the variation between annotators.
         - ``components``: draws of ICCs, of the reliability of an item's mean label and, for pools,
-          of xCCs. `dissensus.icc` takes this group as a fit. Draws of ``sigma_item`` are widened
-          until the interval of the ICC is as long as that of alpha: other annotators may differ
-          more than the model assumes.
+          of xCCs. `dissensus.icc` takes this group as a fit. If the interval of the observed ICC is
+          shorter than that of alpha, draws of ``sigma_item`` are widened: other annotators may
+          differ in more than leniency.
         - ``pools``: observed agreement within pools and between them.
         - ``accuracy``: draws of accuracies of systems and annotators, of ``majority_correct``
           and of ``error_correlation``; and accuracy by majority vote. Accuracies are for all items,
