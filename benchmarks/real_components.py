@@ -8,6 +8,9 @@ the mean squared difference of two annotators' labels of one item, divided by th
 annotators' labels of two items. Printed are the coverage and the mean width of 89 % intervals of
 the ICC (numbers: of numbers; two or ordered labels: of observed labels) of `models.crossed_effects`
 alone, and as `evaluate` shows it. Simulated studies follow the model.
+
+With ``--pools``, a study sees some annotators of each pool of three sets, for 80 items, and xCC and
+cross kappa (resampled over items) are compared with those of the whole pools, without a model.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Iterator
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -129,12 +133,105 @@ def results(name: str, family: str, rows: pd.DataFrame, times: int) -> Iterator[
             yield row
 
 
+def pools() -> Iterator[tuple[str, str, pd.DataFrame, tuple[int, ...]]]:
+    """Yield the name, the family, the rows and the annotators of each pool that studies see."""
+    speech = pd.read_csv(SHARED / "annotation_paradigms" / "ratings.csv.gz")
+    hateful = (speech["label"] == "hateful").astype(int)
+    yield "paradigms", "bernoulli", speech.assign(label=hateful, pool=speech["group"]), (5, 10)
+    dices = pd.read_csv(SHARED / "dices350" / "ratings.csv.gz")
+    dices = dices[dices["label"].isin(["No", "Yes"])]
+    half = pd.Series(pd.factorize(dices["annotator"], sort=True)[0] % 2, dices.index).map(
+        "ab".__getitem__
+    )
+    dices = dices.assign(label=(dices["label"] == "Yes").astype(int), pool=half)
+    yield "dices350, halves", "bernoulli", dices, (5, 10)
+    faces = pd.read_csv(SHARED / "mdns_faces" / "ratings.csv.gz")
+    for name in ("angry", "sad"):
+        rows = faces[faces["dimension"] == name]
+        yield f"faces {name}", "gaussian", rows.assign(pool=rows["group"]), (3,)
+
+
+def true_xcc(rows: pd.DataFrame) -> dict[Any, float]:
+    """Return the xCC of each pair of pools, from products of two labels of one item."""
+    mean, variance = {}, {}
+    for pool, part in rows.groupby("pool"):
+        value = part["label"].astype(float) - part["label"].mean()
+        sums = [value.groupby(part[name]).agg(["sum", "count"]) for name in ("item", "annotator")]
+        square = float((value**2).sum())
+        other = square - sum(float((each["sum"] ** 2).sum()) for each in sums)
+        n_other = len(value) ** 2 + len(value) - sum((each["count"] ** 2).sum() for each in sums)
+        variance[pool] = square / len(value) - other / n_other
+        mean[pool] = value.groupby(part["item"]).mean()
+    out = {}
+    for p, q in combinations(sorted(mean), 2):
+        a, b = mean[p].align(mean[q], join="inner")
+        same = float((a * b).sum())
+        apart = same - (float(a.sum() * b.sum()) - same) / (len(a) - 1)
+        out[p, q] = apart / len(a) / np.sqrt(variance[p] * variance[q])
+    return out
+
+
+def of_pools(times: int) -> Iterator[dict[str, Any]]:
+    """Yield the errors and the intervals of xCC and cross kappa in each study."""
+    for name, family, rows, sizes in pools():
+        rows = rows.drop_duplicates(["item", "annotator", "pool"])
+        rows = rows.assign(annotator=rows["pool"].astype(str) + rows["annotator"].astype(str))
+        kind, distance = {
+            "gaussian": ("continuous", "interval"),
+            "bernoulli": ("nominal", "nominal"),
+        }[family]
+        whole = dx.annotations(rows, pool="pool", kind=kind)
+        truth = {
+            pair: (x, float(dx.cross_kappa(whole, pools=pair, distance=distance)))
+            for pair, x in true_xcc(rows).items()
+        }
+        for n, seed in product(sizes, range(times)):
+            rng = np.random.default_rng([n, seed])
+            people: list[Any] = []
+            for _, part in rows.groupby("pool"):
+                many = part["annotator"].value_counts().sort_index()
+                people += list(rng.permutation(many.index[many >= 0.9 * many.max()])[:n])
+            items = rng.permutation(rows["item"].unique())[:80]
+            part = rows[rows["annotator"].isin(people) & rows["item"].isin(items)]
+            labels = None if kind == "continuous" else [0, 1]
+            annotations = dx.annotations(part, pool="pool", kind=kind, labels=labels)
+            fit = dx.models.cross_replication.fit(
+                annotations, family=family, random_seed=seed, keep_effects=False, **FIT
+            )
+            for pair, values in truth.items():
+                kappa = dx.bayesian_bootstrap(
+                    "cross_kappa",
+                    annotations,
+                    pools=pair,
+                    distance=distance,
+                    draws=1000,
+                    random_seed=seed,
+                )
+                xcc = dx.xcc(fit, scale="observed").sel(pool=pair[0], pool_=pair[1])
+                row = {"set": name, "annotators": n}
+                for what, draws, value in zip(("xcc", "kappa"), (xcc, kappa), values, strict=True):
+                    low, high = np.quantile(draws, [0.055, 0.945])
+                    row |= {
+                        f"{what} true": value,
+                        f"{what} error": float(draws.mean()) - value,
+                        f"{what} inside": low <= value <= high,
+                        f"{what} width": high - low,
+                    }
+                yield row
+
+
 def main() -> None:
     """Print tables by design, and by set."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=20, help="studies of each set and design")
+    parser.add_argument("--pools", action="store_true", help="xCC instead")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    if options.pools:
+        table = pd.DataFrame(of_pools(options.times))
+        print(table.groupby(["set", "annotators"], sort=False).mean().round(3).to_string(), "\n")
+        print(described())
+        return
     every = [*sets()]
     for family in FAMILIES:
         every += [(name, family, simulated(family, sd)) for name, sd in SIMULATED.items()]

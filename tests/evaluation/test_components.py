@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from component_fits import cross_replication, crossed_effects
+from component_fits import cross_replication, crossed_effects, fit_of
 
 import dissensus as dx
 from dissensus.evaluation import components
@@ -444,6 +444,41 @@ def test_pools_differ_in_how_their_annotators_use_the_scale():
     ]
     np.testing.assert_allclose(widths[1], widths[0], rtol=0.1)
     assert widths[1] > 1.3 * widths[2]
+
+
+def test_an_alpha_of_anything_does_not_move_draws_to_both_ends():
+    rng = np.random.default_rng(1)
+    odds = rng.normal(0.3, 0.5, (2, 1000))
+    fit = fit_of("gaussian", mu=0.0, sigma_item=np.exp(odds / 2), sigma_annotator=1e-3, sigma=1.0)
+    alpha = xr.DataArray(rng.uniform(-1.0, 2.0, (1, 4000)), dims=["chain", "draw"])
+    icc = dx.icc(as_uncertain(fit, alpha, 1))
+    assert 0.7 < length(icc) < 0.9
+    assert float(((icc < 0.05) | (icc > 0.95)).mean()) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("annotators", "told"),
+    [pytest.param(2, True), pytest.param(3, False, marks=pytest.mark.long)],
+)
+def test_two_annotators_do_not_show_how_annotators_differ(annotators, told):
+    groups, _ = section(uses("gaussian", [1.0] * annotators, n_items=30))
+    notes = groups["components"].attrs["notes"]
+    assert ("differ in leniency only" in notes) == told
+
+
+@pytest.mark.long
+def test_pools_of_other_people_vary_apart():
+    parts = []
+    for place, pool in enumerate("ab"):
+        rows = dx.to_dataframe(uses("gaussian", around(5, 0.8)))
+        rows["annotator"] = pool + rows["annotator"].astype(str)
+        rows["item"] = rows["item"] + 1000 * place
+        parts.append(rows.assign(pool=pool))
+    ann = dx.annotations(pd.concat(parts), pool="pool", kind="continuous")
+    alpha = components.pool_agreement(ann, settings())["krippendorff_alpha"]
+    # Ranks: draws with few groups have long tails.
+    ranks = alpha.transpose("pool", ...).to_numpy().reshape(2, -1).argsort(axis=1).argsort(axis=1)
+    assert abs(np.corrcoef(ranks)[0, 1]) < 0.1
 
 
 @pytest.mark.long

@@ -7,7 +7,7 @@ numbers, ordered labels, or two labels. Draws of single effects are not kept.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Final
@@ -116,12 +116,14 @@ def _masked(draws: xr.DataArray, reference: Any) -> xr.DataArray:
 # The variation over items and annotators that the model does not have.
 
 
-_MOST: Final = 5.0
-"""Maximum standard deviation of the noise of a log variance. The log odds of the ICC get the same
-noise, which then covers nearly all of 0 to 1."""
+_MOST: Final = 1.5
+"""Maximum standard deviation of the noise of a log variance. The 89 % interval of an ICC of .5 is
+then about .1 to .9. With more noise, most draws are near 0 or 1, which no data have shown."""
 _HALVINGS: Final = 12
 _TRIED: Final = 500
 """Number of draws with which this standard deviation is found."""
+_ENOUGH: Final = 1000
+"""Minimum number of draws of alpha: with fewer, the length of its interval is imprecise."""
 
 
 def as_uncertain(fit: xr.DataTree, alpha: xr.DataArray, random_seed: Any) -> xr.DataTree:
@@ -135,12 +137,12 @@ def as_uncertain(fit: xr.DataTree, alpha: xr.DataArray, random_seed: Any) -> xr.
 
     If the 89 % interval of alpha, as far as it lies between 0 and 1, is longer than that of the
     observed ICC, :math:`\log \sigma_\mathrm{item}^2` gets normal noise. Its standard deviation is
-    found by bisection, so that both intervals have the same length.
+    found by bisection, so that both intervals have the same length, as far as `_MOST` allows.
     """
     icc_of = metrics.get("icc").function
     icc = icc_of(fit, OBSERVED)
     before = _length(icc)
-    longer = (_length(alpha.clip(0.0, 1.0)) / before.where(before > 0)).fillna(1.0)
+    longer = (_length(alpha.reset_coords(drop=True).clip(0.0, 1.0)) / before.where(before > 0)).fillna(1.0)
     if not (longer > 1.0).any():
         return fit
     rng = generator(random_seed, "components, other annotators")
@@ -174,7 +176,10 @@ def _length(draws: xr.DataArray) -> xr.DataArray:
 
 
 def alpha_of(annotations: xr.Dataset, fit: xr.DataTree, settings: Settings) -> xr.DataArray:
-    """Return draws of the alpha of the numbers whose observed ICC the fit has, of each pool."""
+    """Return draws of the alpha of the numbers whose observed ICC the fit has, of each pool.
+
+    The coordinate ``shown`` is whether the labels show how annotators vary.
+    """
     constants = fit["constant_data"]
     if "label_value" in constants:
         numbers = annotations.assign_coords({LABEL: constants["label_value"].to_numpy()})
@@ -187,11 +192,30 @@ def alpha_of(annotations: xr.Dataset, fit: xr.DataTree, settings: Settings) -> x
     return xr.concat(each, dim=xr.IndexVariable(POOL, names), combine_attrs="drop")
 
 
+def _of_few(alpha: xr.DataArray) -> Iterator[str]:
+    """Say which intervals do not allow for annotators who differ in more than leniency."""
+    hidden = ~alpha["shown"]
+    if POOL not in alpha.dims and bool(hidden):
+        yield f"{_HIDDEN}. {_ONLY_LENIENT}"
+    elif POOL in alpha.dims and bool(hidden.any()):
+        names = shown(alpha[POOL].to_numpy()[hidden.to_numpy()].tolist(), 9)
+        yield f"{_HIDDEN} in pools {names}. {_ONLY_LENIENT}"
+
+
+_HIDDEN: Final = "The labels do not show how annotators differ"
+_ONLY_LENIENT: Final = (
+    "The interval of the ICC is for annotators who differ in leniency only; it may be too short."
+)
+
+
 def _of_all(annotations: xr.Dataset, settings: Settings) -> xr.DataArray:
     units, seed = units_of(annotations, None), settings.random_seed
+    settings = replace(settings, draws=max(settings.draws, _ENOUGH))
     bootstrap = Bootstrap(annotations, settings, Notes(), xr.Dataset(), units)
     draws = bootstrap.of(ALPHA, level=INTERVAL)[ALPHA]
-    return with_others(draws, versions(annotations, seed), ALPHA, {"level": INTERVAL}, seed)
+    without = versions(annotations, seed)
+    draws = with_others(draws, without, ALPHA, {"level": INTERVAL}, seed)
+    return draws.assign_coords(shown=without is not None and bool(draws.notnull().any()))
 
 
 # The choice of the model.
@@ -376,8 +400,9 @@ def pool_agreement(annotations: xr.Dataset, settings: Settings) -> xr.Dataset:
         part = annotations.isel({ANNOTATION: code == place})
         alone = replace(bootstrap, annotations=part, points=xr.Dataset())
         each = _both(alone, ALPHA, level=level)
+        stream = f"new annotators, pool {place}"  # other people than those of other pools
         without = versions(part, seed)
-        each[ALPHA] = with_others(each[ALPHA], without, ALPHA, {"level": level}, seed)
+        each[ALPHA] = with_others(each[ALPHA], without, ALPHA, {"level": level}, seed, stream)
         within.append(each)
     out = xr.concat(within, dim=xr.IndexVariable(POOL, names), combine_attrs="drop")
     for name in BETWEEN:
@@ -449,13 +474,15 @@ def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
             times = min(convergence.longer(fit["posterior"].attrs), MOST_TIMES)
             if times == 1:
                 break
-    fit = as_uncertain(fit, alpha_of(annotations, fit, settings), settings.random_seed)
+    alpha = alpha_of(annotations, fit, settings)
+    fit = as_uncertain(fit, alpha, settings.random_seed)
+    remarks = [*plan.remarks, *([] if plan.anonymous else _of_few(alpha))]
     components = component_draws(fit, _typical(annotations, plan.pools), plan.reference)
     components = components.assign_coords({dim: fit["posterior"][dim] for dim in SAMPLE})
     if plan.pools:
         components["n_items_shared"] = shared_items(annotations)
     finite = all(bool(np.isfinite(components[part]).all()) for part in ("icc", "residual_share"))
-    notes = "\n".join([*plan.remarks, *section_notes.texts()])
+    notes = "\n".join([*remarks, *section_notes.texts()])
     components = components.assign_attrs(fit.attrs, notes=notes, finite=int(finite))
     if plan.reference is not None:
         components.attrs["reference"] = str(plan.reference)

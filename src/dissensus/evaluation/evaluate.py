@@ -177,17 +177,17 @@ def evaluate(
           evaluated in chunks, and are by three annotators or more.
         - ``posterior``: draws at the reference reliability.
         - ``metrics``: draws (chain, draw, reliability, scope, system); ``comparison`` of systems,
-          ``diagnostics`` of these draws (all empty without predictions), and ``convergence`` of
-          Markov chains.
+          ``diagnostics`` of these draws. Without predictions these three are empty.
+          ``convergence`` of Markov chains.
         - ``certainty`` and ``expected_risk`` of each item.
         - ``statistics``: observed values, and naive metrics against the point estimate.
         - ``agreement`` and ``discrepancy``: Bayesian bootstrap draws of coefficients of agreement
           and of discrepancies, if an item has two annotators. Draws of coefficients and of systems'
           discrepancies also contain the variation between annotators.
         - ``components``: draws of ICCs, of the reliability of an item's mean label and, for pools,
-          of xCCs. `dissensus.icc` takes this group as a fit. If the interval of the observed ICC is
-          shorter than that of alpha, draws of ``sigma_item`` are widened: other annotators may
-          differ in more than leniency.
+          of xCCs. If the interval of the observed ICC is shorter than that of alpha, draws of
+          ``sigma_item`` are widened: other annotators may differ in more than leniency.
+          `dissensus.icc` takes this group as a fit, with the widened draws.
         - ``pools``: observed agreement within pools and between them.
         - ``accuracy``: draws of accuracies of systems and annotators, of ``majority_correct``
           and of ``error_correlation``; and accuracy by majority vote. Accuracies are for all items,

@@ -493,21 +493,27 @@ def by_others(
 
 def with_others(
     draws: xr.DataArray, without: Versions | None, statistic: str, options: Options,
-    random_seed: Any,
+    random_seed: Any, stream: str = "new annotators",
 ) -> xr.DataArray:  # fmt: skip
-    """Add the variation over annotators to draws of a coefficient, if the data show it."""
+    """Add the variation over annotators to draws of a coefficient, if the data show it.
+
+    Coefficients of other annotators need random numbers of their own, from another ``stream``.
+    """
     if without is None:
         return draws
     values = without.values(statistics.get(statistic).sums(without.annotations, **options))
-    return widened(draws, without.spread(values), without.n_groups - 1, random_seed)
+    return widened(draws, without.spread(values), without.n_groups - 1, random_seed, stream)
 
 
 RATES: Final = frozenset({"percent_agreement", "leave_one_out_agreement"})
 """Coefficients that are at least 0."""
 
 
-def widened(draws: xr.DataArray, spread: float, freedom: int, random_seed: Any) -> xr.DataArray:
+def widened(
+    draws: xr.DataArray, spread: float, freedom: int, random_seed: Any,
+    stream: str = "new annotators",
+) -> xr.DataArray:  # fmt: skip
     """Add the variation over annotators to draws of a coefficient, which is at most 1."""
-    noise: Floats = generator(random_seed, "new annotators").standard_t(freedom, draws.shape)
+    noise: Floats = generator(random_seed, stream).standard_t(freedom, draws.shape)
     least = 0.0 if draws.name in RATES else None
     return (draws + np.sqrt(spread) * noise).clip(least, 1.0).assign_attrs(draws.attrs)
