@@ -142,7 +142,8 @@ def as_uncertain(fit: xr.DataTree, alpha: xr.DataArray, random_seed: Any) -> xr.
     icc_of = metrics.get("icc").function
     icc = icc_of(fit, OBSERVED)
     before = _length(icc)
-    longer = (_length(alpha.reset_coords(drop=True).clip(0.0, 1.0)) / before.where(before > 0)).fillna(1.0)
+    goal = _length(alpha.reset_coords(drop=True).clip(0.0, 1.0))
+    longer = (goal / before.where(before > 0)).fillna(1.0)
     if not (longer > 1.0).any():
         return fit
     rng = generator(random_seed, "components, other annotators")
