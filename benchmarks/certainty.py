@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from machine import described
-from panel_data import PANELS, _annotations
+from panel_data import PANELS, credit, shown_of, table_of
 from truth_data import STUDIES, few
 
 import dissensus as dx
@@ -44,29 +44,18 @@ def studies() -> Iterator[tuple[str, list[str], Any, Any]]:
 
 def led(shown: Any, labels: list[str]) -> tuple[Any, Any, Any]:
     """Return a fit to counts of labels, its items, and the leading label of each."""
-    annotations = dx.annotations(_annotations(shown, labels), kind="nominal", labels=labels)
+    annotations = dx.annotations(table_of(shown, labels), kind="nominal", labels=labels)
     fit = dx.models.dirichlet.fit(annotations, random_seed=1, **FIT)
     theta = fit["posterior"]["plausibility"].transpose("item", "label", ...)
     leads = (theta == theta.max("label")).mean(["chain", "draw"]).to_numpy()
     return fit, annotations["item"].to_numpy().astype(int), leads.argmax(axis=1)
 
 
-def credit(counts: Any) -> Any:
-    """Return 1 for the most frequent label of an item, or equal parts of 1 (item, label)."""
-    top = counts == counts.max(axis=1, keepdims=True)
-    return top / top.sum(axis=1, keepdims=True)
-
-
-def drawn(counts: Any, n: int, rng: Any) -> Any:
-    """Draw n labels of each item from the panel."""
-    return np.stack([rng.multivariate_hypergeometric(row, min(n, row.sum())) for row in counts])
-
-
 def certainties() -> Iterator[pd.DataFrame]:
     """Yield the certainty of each item of a study, and whether the leading label is right."""
     for name, labels, counts, rng in studies():
         for n in (3, 5, 10):
-            fit, item, label = led(drawn(counts, n, rng), labels)
+            fit, item, label = led(shown_of(counts, n, rng), labels)
             yield pd.DataFrame({
                 "set": name, "labels": n, "certainty": dx.annotation_certainty(fit).to_numpy(),
                 "right": credit(counts)[item, label],
@@ -76,8 +65,8 @@ def certainties() -> Iterator[pd.DataFrame]:
 def reviews() -> Iterator[dict[str, Any]]:
     """Yield how many more leading labels are right after two further labels of a fifth of items."""
     for name, labels, counts, rng in studies():
-        shown = drawn(counts, 3, rng)
-        more = shown + drawn(counts - shown, 2, rng)
+        shown = shown_of(counts, 3, rng)
+        more = shown + shown_of(counts - shown, 2, rng)
         fit, item, label = led(shown, labels)
         before = credit(counts)[item, label].mean()
         ranked = dx.items_to_review(fit, further=2)

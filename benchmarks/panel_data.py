@@ -129,21 +129,30 @@ def drawn(panel: Panel, kind: str, n: int, seed: int) -> Iterator[Drawn]:
         yield study_of(panel.labels, counts, systems, n, rng, together=kind == TOGETHER)
 
 
+def shown_of(counts: Ints, n: int, rng: np.random.Generator) -> Ints:
+    """Draw n labels of each item from the panel; all labels if there are fewer."""
+    return np.stack([rng.multivariate_hypergeometric(row, min(n, row.sum())) for row in counts])
+
+
+def credit(counts: Ints) -> Floats:
+    """Return 1 for the most frequent label of an item, or equal parts of 1 (item, label)."""
+    top = counts == counts.max(axis=1, keepdims=True)
+    return np.asarray(top / top.sum(axis=1, keepdims=True))
+
+
 def study_of(
     labels: list[str], counts: Ints, systems: dict[str, Any], n: int, rng: np.random.Generator, *,
     together: bool = False,
 ) -> Drawn:  # fmt: skip
     """Draw n labels an item of a panel; systems' probabilities are left out of ``together``."""
     n_items = len(counts)
-    few = np.stack([rng.multivariate_hypergeometric(row, min(n, row.sum())) for row in counts])
-    top = counts == counts.max(axis=1, keepdims=True)
-    credit = top / top.sum(axis=1, keepdims=True)
+    few, right = shown_of(counts, n, rng), credit(counts)
     truth, tables = {}, []
     for name, answer in systems.items():
         label = answer if answer.ndim == 1 else answer.argmax(axis=1)
-        truth[name] = float(credit[np.arange(n_items), label].mean())
+        truth[name] = float(right[np.arange(n_items), label].mean())
         tables.append(_table(name, label if together else answer, labels))
-    return Drawn(_annotations(few, labels), pd.concat(tables), truth,
+    return Drawn(table_of(few, labels), pd.concat(tables), truth,
                  counts / counts.sum(axis=1, keepdims=True), counts.sum(axis=1))  # fmt: skip
 
 
@@ -248,7 +257,8 @@ def _choice(weight: Floats, rng: np.random.Generator) -> Ints:
     return (rng.random(len(weight)) * edge[:, -1] >= edge.T).sum(axis=0)
 
 
-def _annotations(few: Ints, labels: list[str]) -> pd.DataFrame:
+def table_of(few: Ints, labels: list[str]) -> pd.DataFrame:
+    """Return a row for each label; each label has an annotator of its own."""
     item, label = np.nonzero(few)
     times = few[item, label]
     item, label = np.repeat(item, times), np.repeat(label, times)

@@ -45,8 +45,9 @@ def sets() -> Iterator[tuple[str, str, pd.DataFrame]]:
         rows = faces[(faces["dimension"] == name) & (faces["group"] == "six_scales")]
         yield f"faces {name}", "gaussian", rows
         yield f"faces {name}", "ordinal", rows
-    yield "videos", "gaussian", pd.read_csv(SHARED / "nflx_video_quality" / "ratings.csv")
-    yield "videos", "ordinal", pd.read_csv(SHARED / "nflx_video_quality" / "ratings.csv")
+    videos = pd.read_csv(SHARED / "nflx_video_quality" / "ratings.csv")
+    yield "videos", "gaussian", videos
+    yield "videos", "ordinal", videos
     offensive = pd.read_csv(SHARED / "popquorn_offensiveness" / "ratings.csv.gz")
     yield "offensive", "gaussian", offensive
     yield "offensive", "ordinal", offensive
@@ -56,13 +57,22 @@ def sets() -> Iterator[tuple[str, str, pd.DataFrame]]:
     lecturers = pd.read_csv(SHARED / "insteval" / "ratings.csv.gz")
     yield "lecturers", "gaussian", lecturers
     yield "lecturers", "ordinal", lecturers
-    dices = pd.read_csv(SHARED / "dices350" / "ratings.csv.gz")
-    dices = dices[dices["label"].isin(["No", "Yes"])]
-    yield "dices350", "bernoulli", dices.assign(label=(dices["label"] == "Yes").astype(int))
+    yield "dices350", "bernoulli", dices350()
     yield "ducks", "bernoulli", pd.read_csv(SHARED / "ducks" / "ratings.csv")
-    speech = pd.read_csv(SHARED / "annotation_paradigms" / "ratings.csv.gz")
-    hateful = speech["label"] == "hateful"
-    yield "paradigms", "bernoulli", speech.assign(label=hateful.astype(int))
+    yield "paradigms", "bernoulli", paradigms()
+
+
+def dices350() -> pd.DataFrame:
+    """Return yes or no of raters of a chatbot, without "unsure"."""
+    rows = pd.read_csv(SHARED / "dices350" / "ratings.csv.gz")
+    rows = rows[rows["label"].isin(["No", "Yes"])]
+    return rows.assign(label=(rows["label"] == "Yes").astype(int))
+
+
+def paradigms() -> pd.DataFrame:
+    """Return whether annotators called posts hateful; their group is their pool."""
+    rows = pd.read_csv(SHARED / "annotation_paradigms" / "ratings.csv.gz")
+    return rows.assign(label=(rows["label"] == "hateful").astype(int), pool=rows["group"])
 
 
 def true_icc(rows: pd.DataFrame) -> float:
@@ -135,16 +145,10 @@ def results(name: str, family: str, rows: pd.DataFrame, times: int) -> Iterator[
 
 def pools() -> Iterator[tuple[str, str, pd.DataFrame, tuple[int, ...]]]:
     """Yield the name, the family, the rows and the annotators of each pool that studies see."""
-    speech = pd.read_csv(SHARED / "annotation_paradigms" / "ratings.csv.gz")
-    hateful = (speech["label"] == "hateful").astype(int)
-    yield "paradigms", "bernoulli", speech.assign(label=hateful, pool=speech["group"]), (5, 10)
-    dices = pd.read_csv(SHARED / "dices350" / "ratings.csv.gz")
-    dices = dices[dices["label"].isin(["No", "Yes"])]
-    half = pd.Series(pd.factorize(dices["annotator"], sort=True)[0] % 2, dices.index).map(
-        "ab".__getitem__
-    )
-    dices = dices.assign(label=(dices["label"] == "Yes").astype(int), pool=half)
-    yield "dices350, halves", "bernoulli", dices, (5, 10)
+    yield "paradigms", "bernoulli", paradigms(), (5, 10)
+    dices = dices350()
+    half = pd.factorize(dices["annotator"], sort=True)[0] % 2
+    yield "dices350, halves", "bernoulli", dices.assign(pool=np.array(["a", "b"])[half]), (5, 10)
     faces = pd.read_csv(SHARED / "mdns_faces" / "ratings.csv.gz")
     for name in ("angry", "sad"):
         rows = faces[faces["dimension"] == name]

@@ -186,14 +186,20 @@ def alpha_of(annotations: xr.Dataset, fit: xr.DataTree, settings: Settings) -> x
         numbers = annotations.assign_coords({LABEL: constants["label_value"].to_numpy()})
         annotations = as_checked(numbers.assign_attrs(kind="ordinal"))
     if POOL not in fit["posterior"].dims:
-        return _of_all(annotations, settings)
+        return _alpha_with_others(annotations, settings)
     code, names = annotations["pool_code"].to_numpy(), annotations[POOL].to_numpy()
     parts = [annotations.isel({ANNOTATION: code == place}) for place in range(len(names))]
-    each = [_of_all(part, settings) for part in parts]
+    each = [_alpha_with_others(part, settings) for part in parts]
     return xr.concat(each, dim=xr.IndexVariable(POOL, names), combine_attrs="drop")
 
 
-def _of_few(alpha: xr.DataArray) -> Iterator[str]:
+_HIDDEN: Final = "The labels do not show how annotators differ"
+_ONLY_LENIENT: Final = (
+    "The interval of the ICC is for annotators who differ in leniency only; it may be too short."
+)
+
+
+def _of_hidden_annotators(alpha: xr.DataArray) -> Iterator[str]:
     """Say which intervals do not allow for annotators who differ in more than leniency."""
     hidden = ~alpha["shown"]
     if POOL not in alpha.dims and bool(hidden):
@@ -203,13 +209,7 @@ def _of_few(alpha: xr.DataArray) -> Iterator[str]:
         yield f"{_HIDDEN} in pools {names}. {_ONLY_LENIENT}"
 
 
-_HIDDEN: Final = "The labels do not show how annotators differ"
-_ONLY_LENIENT: Final = (
-    "The interval of the ICC is for annotators who differ in leniency only; it may be too short."
-)
-
-
-def _of_all(annotations: xr.Dataset, settings: Settings) -> xr.DataArray:
+def _alpha_with_others(annotations: xr.Dataset, settings: Settings) -> xr.DataArray:
     units, seed = units_of(annotations, None), settings.random_seed
     settings = replace(settings, draws=max(settings.draws, _ENOUGH))
     bootstrap = Bootstrap(annotations, settings, Notes(), xr.Dataset(), units)
@@ -477,7 +477,7 @@ def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
                 break
     alpha = alpha_of(annotations, fit, settings)
     fit = as_uncertain(fit, alpha, settings.random_seed)
-    remarks = [*plan.remarks, *([] if plan.anonymous else _of_few(alpha))]
+    remarks = [*plan.remarks, *([] if plan.anonymous else _of_hidden_annotators(alpha))]
     components = component_draws(fit, _typical(annotations, plan.pools), plan.reference)
     components = components.assign_coords({dim: fit["posterior"][dim] for dim in SAMPLE})
     if plan.pools:
