@@ -25,7 +25,7 @@ import xarray as xr
 import dissensus as dx
 from dissensus import statistics
 from dissensus.evaluation.answers import agreements, votes_of
-from dissensus.evaluation.observed import by_others, versions, widened
+from dissensus.evaluation.other_annotators import by_others, versions, widened
 
 SETS = {
     "ducks": "ducks/ratings.csv", "weather": "weather_sentiment_amt/ratings.csv",

@@ -6,11 +6,11 @@ Of real sets with many annotators, a study sees all labels of a few annotators f
 few labels of each of 100 items. The truth is the ICC of the whole set, without a model: one minus
 the mean squared difference of two annotators' labels of one item, divided by that of two
 annotators' labels of two items. Printed are the coverage and the mean width of 89 % intervals of
-the ICC (numbers: of numbers; two or ordered labels: of observed labels) of `models.crossed_effects`
-alone, and as `evaluate` shows it. Simulated studies follow the model.
+the ICC and the annotator ICC (numbers: of numbers; two or ordered labels: of observed labels) of
+`models.crossed_effects` alone, and as `evaluate` shows them. Simulated studies follow the model.
 
-With ``--pools``, a study sees some annotators of each pool of three sets, for 80 items, and xCC and
-cross kappa (resampled over items) are compared with those of the whole pools, without a model.
+With ``--pools``, a study sees some annotators of each pool for 80 items. Observed xCC and cross
+kappa, also normalised, are compared with those of the whole pools, without a model.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from data import SHARED
 from machine import described
 
 import dissensus as dx
-from dissensus.evaluation.components import FAMILIES, alpha_of, as_uncertain
+from dissensus.evaluation.components import FAMILIES, alpha_of, cross_of, pool_agreement
+from dissensus.evaluation.other_annotators import as_uncertain, as_uncertain_between
 from dissensus.evaluation.section import Settings
 
 FIT = {"draws": 500, "tune": 300, "chains": 2, "progressbar": False}
@@ -75,8 +76,11 @@ def paradigms() -> pd.DataFrame:
     return rows.assign(label=(rows["label"] == "hateful").astype(int), pool=rows["group"])
 
 
-def true_icc(rows: pd.DataFrame) -> float:
-    """Return the ICC from products of pairs of labels, less the mean product of all others."""
+def true_icc(rows: pd.DataFrame, of: str = "item") -> float:
+    """Return the ICC from products of pairs of labels, less the mean product of all others.
+
+    With ``of="annotator"``, return the annotator ICC.
+    """
     value = rows["label"].to_numpy(float)
     value = value - value.mean()
 
@@ -89,7 +93,8 @@ def true_icc(rows: pd.DataFrame) -> float:
     (by_item, n_item), (by_annotator, n_annotator) = products("item"), products("annotator")
     everything, n_all = value.sum() ** 2 - value @ value, len(value) * (len(value) - 1.0)
     other = (everything - by_item - by_annotator) / (n_all - n_item - n_annotator)
-    return float((by_item / n_item - other) / (value @ value / len(value) - other))
+    same = by_item / n_item if of == "item" else by_annotator / n_annotator
+    return float((same - other) / (value @ value / len(value) - other))
 
 
 def study(rows: pd.DataFrame, n: int, n_items: int, same: bool, rng: np.random.Generator) -> Any:
@@ -120,7 +125,7 @@ def simulated(family: str, sigma_item: float) -> pd.DataFrame:
 def results(name: str, family: str, rows: pd.DataFrame, times: int) -> Iterator[dict[str, Any]]:
     """Yield the error and the intervals of each study."""
     rows = rows.drop_duplicates(["item", "annotator"])
-    truth = true_icc(rows)
+    truth = {"": true_icc(rows), "annotator ": true_icc(rows, "annotator")}
     labels = None if family == "gaussian" else sorted(rows["label"].unique().tolist())
     for design, (n, n_items) in DESIGNS.items():
         for seed in range(times):
@@ -131,28 +136,54 @@ def results(name: str, family: str, rows: pd.DataFrame, times: int) -> Iterator[
             annotations = dx.annotations(part, kind=kind, labels=labels)
             fit = dx.models.crossed_effects.fit(annotations, family=family, random_seed=seed, **FIT)
             alpha = alpha_of(annotations, fit, Settings(4000, seed, None, 0.1, "raise"))
-            row = {"set": name, "family": family, "design": design, "icc": truth}
+            row = {"set": name, "family": family, "design": design, "icc": truth[""]}
             for kind, each in (("model", fit), ("evaluate", as_uncertain(fit, alpha, seed))):
-                draws = dx.icc(each, scale="observed")
-                low, high = np.quantile(draws, [0.055, 0.945])
-                row |= {
-                    f"{kind} error": float(draws.mean()) - truth,
-                    f"{kind} inside": low <= truth <= high,
-                    f"{kind} width": high - low,
-                }
+                for whose, icc in (("", dx.icc), ("annotator ", dx.annotator_icc)):
+                    draws = icc(each, scale="observed")
+                    low, high = np.quantile(draws, [0.055, 0.945])
+                    row |= {
+                        f"{whose}{kind} error": float(draws.mean()) - truth[whose],
+                        f"{whose}{kind} inside": low <= truth[whose] <= high,
+                        f"{whose}{kind} width": high - low,
+                    }
             yield row
 
 
 def pools() -> Iterator[tuple[str, str, pd.DataFrame, tuple[int, ...]]]:
     """Yield the name, the family, the rows and the annotators of each pool that studies see."""
-    yield "paradigms", "bernoulli", paradigms(), (5, 10)
-    dices = dices350()
-    half = pd.factorize(dices["annotator"], sort=True)[0] % 2
-    yield "dices350, halves", "bernoulli", dices.assign(pool=np.array(["a", "b"])[half]), (5, 10)
+    yield "paradigms", "bernoulli", paradigms(), (3, 5, 10)
     faces = pd.read_csv(SHARED / "mdns_faces" / "ratings.csv.gz")
-    for name in ("angry", "sad"):
+    for name in ("angry", "happy", "sad"):
         rows = faces[faces["dimension"] == name]
-        yield f"faces {name}", "gaussian", rows.assign(pool=rows["group"]), (3,)
+        yield f"faces {name}", "gaussian", rows.assign(pool=rows["group"]), (3, 5)
+    yield "dices350, halves", "bernoulli", halves(dices350()), (3, 5, 10)
+    videos = halves(pd.read_csv(SHARED / "nflx_video_quality" / "ratings.csv"))
+    yield "videos, halves", "gaussian", videos, (3, 5)
+    ducks = halves(pd.read_csv(SHARED / "ducks" / "ratings.csv"))
+    yield "ducks, halves", "bernoulli", ducks, (3, 5, 10)
+    runs = pd.read_csv(SHARED / "immigration_crowd_replication" / "ratings.csv.gz")
+    label = (runs["label"] == "immigration").astype(int)
+    yield "runs, by anyone", "bernoulli", runs.assign(label=label, pool=runs["group"]), (3,)
+    for name, (family, correlation) in SIMULATED_POOLS.items():
+        part = dx.simulate.replication_study(
+            400, 50, 50, family=family, pools=("a", "b"), correlation=correlation, random_seed=2
+        ).annotations
+        number = part["value"] if "value" in part else part["label_code"]
+        yield name, family, dx.to_dataframe(part).assign(label=number.to_numpy()), (3, 5, 10)
+
+
+SIMULATED_POOLS = {
+    "simulated": ("gaussian", 0.8),
+    "simulated, two labels": ("bernoulli", 0.5),
+    "simulated, equal pools": ("gaussian", 1.0),
+}
+"""Family and correlation of studies that follow the model."""
+
+
+def halves(rows: pd.DataFrame) -> pd.DataFrame:
+    """Split annotators into two pools, whose normalised xCC is near 1."""
+    half = pd.factorize(rows["annotator"], sort=True)[0] % 2
+    return rows.assign(pool=np.array(["a", "b"])[half])
 
 
 def true_xcc(rows: pd.DataFrame) -> dict[Any, float]:
@@ -175,53 +206,78 @@ def true_xcc(rows: pd.DataFrame) -> dict[Any, float]:
     return out
 
 
+NEAR_1 = 0.97
+"""Normalised values above this count as this: intervals of correlations end below 1."""
+
+
 def of_pools(times: int) -> Iterator[dict[str, Any]]:
     """Yield the errors and the intervals of xCC and cross kappa in each study."""
     for name, family, rows, sizes in pools():
         rows = rows.drop_duplicates(["item", "annotator", "pool"])
         rows = rows.assign(annotator=rows["pool"].astype(str) + rows["annotator"].astype(str))
-        kind, distance = {
-            "gaussian": ("continuous", "interval"),
-            "bernoulli": ("nominal", "nominal"),
-        }[family]
+        kind = {"gaussian": "continuous", "bernoulli": "ordinal"}[family]
+        distance = "interval"
         whole = dx.annotations(rows, pool="pool", kind=kind)
+        icc = {pool: true_icc(part) for pool, part in rows.groupby("pool")}
         truth = {
-            pair: (x, float(dx.cross_kappa(whole, pools=pair, distance=distance)))
-            for pair, x in true_xcc(rows).items()
+            (p, q): {
+                "xcc": x,
+                "normalized": min(x / np.sqrt(icc[p] * icc[q]), NEAR_1),
+                "kappa": float(dx.cross_kappa(whole, pools=(p, q), distance=distance)),
+                "normalized kappa": float(
+                    dx.cross_kappa(whole, pools=(p, q), distance=distance, normalized=True)
+                ),
+            }
+            for (p, q), x in true_xcc(rows).items()
         }
         for n, seed in product(sizes, range(times)):
-            rng = np.random.default_rng([n, seed])
-            people: list[Any] = []
-            for _, part in rows.groupby("pool"):
-                many = part["annotator"].value_counts().sort_index()
-                people += list(rng.permutation(many.index[many >= 0.9 * many.max()])[:n])
-            items = rng.permutation(rows["item"].unique())[:80]
-            part = rows[rows["annotator"].isin(people) & rows["item"].isin(items)]
+            part = study_of_pools(rows, n, np.random.default_rng([n, seed]))
             labels = None if kind == "continuous" else [0, 1]
             annotations = dx.annotations(part, pool="pool", kind=kind, labels=labels)
             fit = dx.models.cross_replication.fit(
                 annotations, family=family, random_seed=seed, keep_effects=False, **FIT
             )
-            for pair, values in truth.items():
-                kappa = dx.bayesian_bootstrap(
-                    "cross_kappa",
-                    annotations,
-                    pools=pair,
-                    distance=distance,
-                    draws=1000,
-                    random_seed=seed,
-                )
-                xcc = dx.xcc(fit, scale="observed").sel(pool=pair[0], pool_=pair[1])
-                row = {"set": name, "annotators": n}
-                for what, draws, value in zip(("xcc", "kappa"), (xcc, kappa), values, strict=True):
-                    low, high = np.quantile(draws, [0.055, 0.945])
+            settings = Settings(2000, seed, None, 0.1, "raise")
+            wide = as_uncertain(fit, alpha_of(annotations, fit, settings), seed)
+            wide = as_uncertain_between(wide, cross_of(annotations, fit, settings))
+            agreement = pool_agreement(annotations, settings)
+            every: dict[str, tuple[str, Any]] = {
+                "kappa": ("kappa", agreement["cross_kappa"]),
+                "normalized kappa": ("normalized kappa", agreement["normalized_cross_kappa"]),
+            }
+            for when, each in (("model", fit), ("evaluate", wide)):
+                every[f"xcc {when}"] = ("xcc", dx.xcc(each, "observed"))
+                every[f"normalized {when}"] = ("normalized", dx.normalized_xcc(each, "observed"))
+            for pair, true in truth.items():
+                row: dict[str, Any] = {"set": name, "annotators": n}
+                for what, (quantity, draws) in every.items():
+                    draws = draws.sel(pool=pair[0], pool_=pair[1])
+                    low, middle, high = np.nanquantile(draws, [0.055, 0.5, 0.945])
                     row |= {
-                        f"{what} true": value,
-                        f"{what} error": float(draws.mean()) - value,
-                        f"{what} inside": low <= value <= high,
+                        f"{what} error": float(middle) - true[quantity],
+                        f"{what} inside": low <= true[quantity] <= high,
                         f"{what} width": high - low,
                     }
                 yield row
+
+
+def study_of_pools(rows: pd.DataFrame, n: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Return labels of 80 items, by the same n annotators of each pool.
+
+    If no annotator labelled most items, return n labels by anyone of each of 300 items and pool.
+    """
+    many = rows.groupby(["pool", "annotator"])["item"].nunique()
+    same = many.max() >= 0.5 * rows["item"].nunique()
+    items = rng.permutation(rows["item"].unique())[: 80 if same else 300]
+    part = rows[rows["item"].isin(items)]
+    if not same:
+        part = part.sample(frac=1, random_state=int(rng.integers(2**31)))
+        return part.groupby(["item", "pool"]).head(n)
+    people: list[Any] = []
+    for _, each in many.groupby("pool"):
+        most = each.index[each >= 0.9 * each.max()].get_level_values("annotator")
+        people += list(rng.permutation(most)[:n])
+    return part[part["annotator"].isin(people)]
 
 
 def main() -> None:
@@ -233,7 +289,10 @@ def main() -> None:
     warnings.simplefilter("ignore")
     if options.pools:
         table = pd.DataFrame(of_pools(options.times))
-        print(table.groupby(["set", "annotators"], sort=False).mean().round(3).to_string(), "\n")
+        table["data"] = table["set"].where(table["set"].isin(SIMULATED_POOLS), "real")
+        for key in (["set", "annotators"], ["data", "annotators"], ["data"]):
+            means = table.groupby(key, sort=False).mean(numeric_only=True)
+            print(means.round(3).T.to_string(), "\n")
         print(described())
         return
     every = [*sets()]
@@ -248,5 +307,5 @@ def main() -> None:
     print(described())
 
 
-if __name__ == "__main__":
+if __whose_ == "__main__":
     main()

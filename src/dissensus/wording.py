@@ -140,6 +140,7 @@ def metric_title(name: str) -> str:
 
 
 _COEFFICIENTS: Final = {
+    "normalized_cross_kappa": "Normalised cross kappa",
     "percent_agreement": "Agreement of two annotators",
     "krippendorff_alpha": "Krippendorff's alpha",
     "cohen_kappa": "Cohen's kappa",

@@ -11,7 +11,7 @@ from scipy import stats
 import dissensus as dx
 from dissensus import statistics
 from dissensus.evaluation.answers import agreements, votes_of
-from dissensus.evaluation.observed import by_others, versions, widened
+from dissensus.evaluation.other_annotators import by_others, versions, widened
 
 
 def spread_of(result, name):

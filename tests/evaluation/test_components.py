@@ -14,12 +14,12 @@ import dissensus as dx
 from dissensus.evaluation import components
 from dissensus.evaluation.components import (
     _typical,
-    as_uncertain,
     component_draws,
     plan,
     shared_items,
 )
 from dissensus.evaluation.observed import observed
+from dissensus.evaluation.other_annotators import as_uncertain
 from dissensus.evaluation.section import Settings
 from dissensus.kernels.random import generator
 

@@ -12,12 +12,10 @@ from dissensus import statistics
 from dissensus.evaluation.observed import (
     COEFFICIENTS,
     Settings,
-    by_others,
     first_labels,
     observed,
-    versions,
-    widened,
 )
+from dissensus.evaluation.other_annotators import by_others, versions, widened
 
 KINDS = ("nominal", "ordinal", "continuous", "ranking")
 

@@ -7,7 +7,7 @@ numbers, ordered labels, or two labels. Draws of single effects are not kept.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Final
@@ -20,8 +20,13 @@ from dissensus.data.rows import voices_per
 from dissensus.data.schema import as_checked
 from dissensus.dims import ANNOTATION, ANNOTATOR, DRAW, ITEM, LABEL, POOL, SAMPLE, SCALE, other
 from dissensus.errors import ArgumentError, ConvergenceWarning, brief, shown
-from dissensus.evaluation.observed import Bootstrap, are_classes, versions, with_others
-from dissensus.evaluation.same_annotators import END
+from dissensus.evaluation.observed import Bootstrap, are_classes
+from dissensus.evaluation.other_annotators import (
+    as_uncertain,
+    as_uncertain_between,
+    versions,
+    with_others,
+)
 from dissensus.evaluation.section import (
     AUTO,
     FEWEST,
@@ -35,16 +40,15 @@ from dissensus.evaluation.section import (
     warn_of_chains,
 )
 from dissensus.kernels.random import generator
-from dissensus.metrics._components import SCALES
+from dissensus.metrics._components import LATENT, OBSERVED, SCALES
 from dissensus.metrics._cross_replication import annotators_outweigh_items
 from dissensus.sampling import convergence, fitting
 from dissensus.statistics._resampling import units_of
-from dissensus.wording import counted
+from dissensus.wording import counted, listed
 
 # Draws of reliability from a fit.
 
 
-LATENT, OBSERVED = SCALES
 CONSTANTS: Final = ("sigma", "label_value", "n_labels_per_item")
 """Constant data of a fit that are kept; the annotations contain the rest."""
 
@@ -113,67 +117,13 @@ def _masked(draws: xr.DataArray, reference: Any) -> xr.DataArray:
     return draws.drop_attrs()
 
 
-# The variation over items and annotators that the model does not have.
+# The same quantities without a model, with the variation between annotators.
 
 
-_MOST: Final = 1.5
-"""Maximum standard deviation of the noise of a log variance. The 89 % interval of an ICC of .5 is
-then about .1 to .9. With more noise, most draws are near 0 or 1, which no data have shown."""
-_HALVINGS: Final = 12
-_TRIED: Final = 500
-"""Number of draws with which this standard deviation is found."""
 _ENOUGH: Final = 1000
-"""Minimum number of draws of alpha: with fewer, the length of its interval is imprecise."""
-
-
-def as_uncertain(fit: xr.DataTree, alpha: xr.DataArray, random_seed: Any) -> xr.DataTree:
-    r"""Widen the draws of ``sigma_item`` until the observed ICC is as uncertain as alpha.
-
-    The model assumes normal effects, and annotators who differ by a constant only. If few
-    annotators label all items and differ in other ways, or if few items differ much from the
-    others, the ICC of other annotators and items varies more than the posterior shows. ``alpha``
-    has draws of Krippendorff's alpha of the same numbers, of each pool if there are pools. It
-    estimates the same ICC without the model.
-
-    If the 89 % interval of alpha, as far as it lies between 0 and 1, is longer than that of the
-    observed ICC, :math:`\log \sigma_\mathrm{item}^2` gets normal noise. Its standard deviation is
-    found by bisection, so that both intervals have the same length, as far as `_MOST` allows.
-    """
-    icc_of = metrics.get("icc").function
-    icc = icc_of(fit, OBSERVED)
-    before = _length(icc)
-    goal = _length(alpha.reset_coords(drop=True).clip(0.0, 1.0))
-    longer = (goal / before.where(before > 0)).fillna(1.0)
-    if not (longer > 1.0).any():
-        return fit
-    rng = generator(random_seed, "components, other annotators")
-    noise = icc.copy(data=rng.standard_normal(icc.shape))
-    step = -(-icc.size // before.size // _TRIED)
-    few = fit.isel({DRAW: slice(None, None, step)})
-    tried = noise.isel({DRAW: slice(None, None, step)})
-    goal = longer * _length(icc_of(few, OBSERVED))
-    low, high = xr.zeros_like(goal), xr.full_like(goal, _MOST)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        short = _length(icc_of(_moved(few, middle * tried), OBSERVED)) < goal
-        low, high = low.where(~short, middle), high.where(short, middle)
-    return _moved(fit, high.where(longer > 1.0, 0.0) * noise)
-
-
-def _moved(fit: xr.DataTree, shift: xr.DataArray) -> xr.DataTree:
-    """Return the fit with ``shift`` added to the logarithm of the variance of items."""
-    out, posterior = fit.copy(), fit["posterior"].to_dataset()
-    before = posterior["sigma_item"]
-    after = (before * np.exp(0.5 * shift)).transpose(*before.dims)
-    out["posterior"] = posterior.assign(sigma_item=after.assign_attrs(before.attrs))
-    return out
-
-
-def _length(draws: xr.DataArray) -> xr.DataArray:
-    """Return the length of the 89 % interval, of each pool if there are pools; 0 if undefined."""
-    defined = draws.where(draws.notnull().any(SAMPLE), 0.0)
-    low, high = defined.quantile([1.0 - END, END], SAMPLE).transpose("quantile", ...)
-    return high.drop_vars("quantile") - low.drop_vars("quantile")
+"""Minimum number of draws for the length of an interval."""
+_HIDDEN: Final = "The labels do not show how annotators differ"
+_ONLY_LENIENT: Final = "for annotators who differ in leniency only, and may be too short."
 
 
 def alpha_of(annotations: xr.Dataset, fit: xr.DataTree, settings: Settings) -> xr.DataArray:
@@ -181,32 +131,24 @@ def alpha_of(annotations: xr.Dataset, fit: xr.DataTree, settings: Settings) -> x
 
     The coordinate ``shown`` is whether the labels show how annotators vary.
     """
-    constants = fit["constant_data"]
-    if "label_value" in constants:
-        numbers = annotations.assign_coords({LABEL: constants["label_value"].to_numpy()})
-        annotations = as_checked(numbers.assign_attrs(kind="ordinal"))
+    numbers = _numbers(annotations, fit)
     if POOL not in fit["posterior"].dims:
-        return _alpha_with_others(annotations, settings)
-    code, names = annotations["pool_code"].to_numpy(), annotations[POOL].to_numpy()
-    parts = [annotations.isel({ANNOTATION: code == place}) for place in range(len(names))]
+        return _alpha_with_others(numbers, settings)
+    code, names = numbers["pool_code"].to_numpy(), numbers[POOL].to_numpy()
+    parts = [numbers.isel({ANNOTATION: code == place}) for place in range(len(names))]
     each = [_alpha_with_others(part, settings) for part in parts]
     return xr.concat(each, dim=xr.IndexVariable(POOL, names), combine_attrs="drop")
 
 
-_HIDDEN: Final = "The labels do not show how annotators differ"
-_ONLY_LENIENT: Final = (
-    "The interval of the ICC is for annotators who differ in leniency only; it may be too short."
-)
-
-
-def _of_hidden_annotators(alpha: xr.DataArray) -> Iterator[str]:
-    """Say which intervals do not allow for annotators who differ in more than leniency."""
-    hidden = ~alpha["shown"]
-    if POOL not in alpha.dims and bool(hidden):
-        yield f"{_HIDDEN}. {_ONLY_LENIENT}"
-    elif POOL in alpha.dims and bool(hidden.any()):
-        names = shown(alpha[POOL].to_numpy()[hidden.to_numpy()].tolist(), 9)
-        yield f"{_HIDDEN} in pools {names}. {_ONLY_LENIENT}"
+def _numbers(annotations: xr.Dataset, fit: xr.DataTree) -> xr.Dataset:
+    """Return the annotations as numbers, those whose observed ICC the fit has."""
+    if "value" in annotations:
+        return annotations
+    value = annotations["label_code"].to_numpy().astype(np.float64)
+    if "label_value" in fit["constant_data"]:
+        value = fit["constant_data"]["label_value"].to_numpy()[annotations["label_code"]]
+    bare = annotations.drop_dims(LABEL).drop_vars("label_code")
+    return as_checked(bare.assign(value=(ANNOTATION, value)).assign_attrs(kind="continuous"))
 
 
 def _alpha_with_others(annotations: xr.Dataset, settings: Settings) -> xr.DataArray:
@@ -217,6 +159,30 @@ def _alpha_with_others(annotations: xr.Dataset, settings: Settings) -> xr.DataAr
     without = versions(annotations, seed)
     draws = with_others(draws, without, ALPHA, {"level": INTERVAL}, seed)
     return draws.assign_coords(shown=without is not None and bool(draws.notnull().any()))
+
+
+def _of_hidden_annotators(alpha: xr.DataArray) -> Iterator[str]:
+    """Say which intervals do not allow for annotators who differ in more than leniency."""
+    hidden = ~alpha["shown"]
+    if POOL not in alpha.dims and bool(hidden):
+        yield f"{_HIDDEN}. The interval of the ICC is {_ONLY_LENIENT}"
+    elif POOL in alpha.dims and bool(hidden.any()):
+        names = [repr(name) for name in alpha[POOL].to_numpy()[hidden.to_numpy()].tolist()]
+        pools = f"pool{'s' if len(names) > 1 else ''} {listed(names)}"
+        yield f"{_HIDDEN} in {pools}. The intervals of ICC and xCC are {_ONLY_LENIENT}"
+
+
+def cross_of(annotations: xr.Dataset, fit: xr.DataTree, settings: Settings) -> xr.DataArray:
+    r"""Return draws of the observed xCC of each two pools, without a model (..., pool, pool\_).
+
+    If numbers have mean 0 and variance 1 in each pool, cross kappa with squared differences is the
+    correlation of two labels of an item, one from each pool.
+    """
+    numbers = _numbers(annotations, fit)
+    settings = replace(settings, draws=max(settings.draws, _ENOUGH))
+    bootstrap = Bootstrap(numbers, settings, Notes(), xr.Dataset(), units_of(numbers, None))
+    options = {"distance": INTERVAL, "missing": "items"}
+    return _between(bootstrap, BETWEEN[:1], options, standardized=True)[BETWEEN[0]]
 
 
 # The choice of the model.
@@ -406,8 +372,7 @@ def pool_agreement(annotations: xr.Dataset, settings: Settings) -> xr.Dataset:
         each[ALPHA] = with_others(each[ALPHA], without, ALPHA, {"level": level}, seed, stream)
         within.append(each)
     out = xr.concat(within, dim=xr.IndexVariable(POOL, names), combine_attrs="drop")
-    for name in BETWEEN:
-        out = out.merge(_between(bootstrap, names, name, distance))
+    out = out.merge(_between(bootstrap, BETWEEN, {"distance": distance}))
     return out.assign_attrs(distance=distance, notes=bootstrap.notes_text())
 
 
@@ -426,15 +391,31 @@ def _both(
     return xr.Dataset({name: draws, f"{POINT}{name}": bootstrap.points[name].drop_attrs()})
 
 
-def _between(bootstrap: Bootstrap, names: Any, name: str, distance: str) -> xr.Dataset:
-    """Return a statistic of pairs of pools, as a symmetric matrix."""
+def _between(
+    bootstrap: Bootstrap, wanted: Iterable[str], options: Mapping[str, Any], *,
+    standardized: bool = False,
+) -> xr.Dataset:  # fmt: skip
+    """Return the wanted statistics of each two pools, as symmetric matrices."""
+    names = bootstrap.annotations[POOL].to_numpy()
     by_pair = {}
     for p, q in combinations(range(len(names)), 2):
-        options = {"pools": (names[p], names[q]), "distance": distance}
-        pair = replace(bootstrap, points=xr.Dataset())
-        by_pair[p, q] = by_pair[q, p] = _both(
-            pair, "cross_kappa", called=name, normalized=name != "cross_kappa", **options
-        )
+        pair = _of_two(bootstrap, p, q, standardized=standardized)
+        seed, pool = pair.settings.random_seed, pair.annotations["pool_code"].to_numpy()
+        without = {
+            f"new annotators, pools {p} and {q}, of {each}": versions(
+                pair.annotations, seed, rows=pool == each, calls=len(names)
+            )
+            for each in (p, q)
+        }
+        by_name = xr.Dataset()
+        for name in wanted:
+            complete = {
+                **options, "pools": (names[p], names[q]), "normalized": name != BETWEEN[0]
+            }  # fmt: skip
+            by_name = by_name.merge(_both(pair, BETWEEN[0], called=name, **complete))
+            for stream, part in without.items():
+                by_name[name] = with_others(by_name[name], part, BETWEEN[0], complete, seed, stream)
+        by_pair[p, q] = by_pair[q, p] = by_name
     undefined = xr.full_like(by_pair[0, 1], np.nan)
     rows = [
         xr.concat(
@@ -444,6 +425,28 @@ def _between(bootstrap: Bootstrap, names: Any, name: str, distance: str) -> xr.D
         for p in range(len(names))
     ]  # fmt: skip
     return xr.concat(rows, dim=xr.IndexVariable(POOL, names), combine_attrs="drop")
+
+
+def _of_two(bootstrap: Bootstrap, p: int, q: int, *, standardized: bool) -> Bootstrap:
+    """Keep the labels of two pools for the items that both labelled, if there are any.
+
+    Standardised numbers have mean 0 and variance 1 in both pools, with equal weights of items.
+    """
+    annotations = bootstrap.annotations
+    item, pool = (annotations[name].to_numpy() for name in ("item_code", "pool_code"))
+    both = np.intersect1d(item[pool == p], item[pool == q])
+    if len(both):
+        kept = np.isin(item, both) & np.isin(pool, (p, q))
+        annotations, item, pool = annotations.isel({ANNOTATION: kept}), item[kept], pool[kept]
+    if standardized:
+        value = annotations["value"].to_numpy().copy()
+        for place in (p, q):
+            own = pool == place
+            weight = 1.0 / np.bincount(item[own])[item[own]]
+            value[own] -= np.average(value[own], weights=weight)
+            value[own] /= np.sqrt(np.average(value[own] ** 2, weights=weight)) or 1.0
+        annotations = annotations.assign(value=(ANNOTATION, value))
+    return replace(bootstrap, annotations=as_checked(annotations), points=xr.Dataset())
 
 
 LEAST_DRAWS: Final = 500
@@ -477,6 +480,8 @@ def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
                 break
     alpha = alpha_of(annotations, fit, settings)
     fit = as_uncertain(fit, alpha, settings.random_seed)
+    if plan.pools:
+        fit = as_uncertain_between(fit, cross_of(annotations, fit, settings))
     remarks = [*plan.remarks, *([] if plan.anonymous else _of_hidden_annotators(alpha))]
     components = component_draws(fit, _typical(annotations, plan.pools), plan.reference)
     components = components.assign_coords({dim: fit["posterior"][dim] for dim in SAMPLE})

@@ -27,7 +27,7 @@ from dissensus.dims import (
 )
 from dissensus.errors import ArgumentError
 from dissensus.evaluation.answers import GROUP as ANSWERS
-from dissensus.evaluation.components import LATENT, OBSERVED, POINT
+from dissensus.evaluation.components import POINT
 from dissensus.evaluation.doubts import (
     DOUBT,
     each,
@@ -44,6 +44,7 @@ from dissensus.evaluation.ground_truth import GROUP
 from dissensus.evaluation.readers import reader_rows
 from dissensus.evaluation.sets import LABELS, label_rows
 from dissensus.evaluation.votes import LEADERBOARD, leaderboard_rows
+from dissensus.metrics._components import LATENT, OBSERVED
 from dissensus.sampling.intervals import effective, spread, whole
 from dissensus.statistics._reader_words import checked_study, is_reader_study
 

@@ -19,22 +19,24 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import statistics
-from dissensus.checks._replicates import evaluated
 from dissensus.data import tables
 from dissensus.data.rows import voices_per
-from dissensus.data.schema import as_checked
-from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POSITION, SAMPLE, SYSTEM
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POSITION, SYSTEM
 from dissensus.errors import DissensusWarning, PredictionError
-from dissensus.evaluation.same_annotators import NEW_ANNOTATORS, as_wide_as_t, symmetric_root
+from dissensus.evaluation.other_annotators import (
+    MANY_ROWS,
+    Versions,
+    by_others,
+    versions,
+    with_others,
+)
+from dissensus.evaluation.same_annotators import NEW_ANNOTATORS
 from dissensus.evaluation.section import Groups, Notes, Settings
-from dissensus.kernels.random import generator
-from dissensus.kernels.types import Flags, Floats, Ints
 from dissensus.statistics._advantage_probability import NO_ITEMS
 from dissensus.statistics._bayesian_bootstrap import drawn, prepared
 from dissensus.statistics._discrepancy_ratio import NO_OTHERS
 from dissensus.statistics._non_inferiority import non_inferiority
 from dissensus.statistics._resampling import FEW_UNITS, OF_FEW, Units, units_of
-from dissensus.statistics._sums import Sums, Undefined
 from dissensus.wording import coefficient_title, counted
 
 Options = Mapping[str, Any]
@@ -102,7 +104,7 @@ def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: 
     agreement.attrs[NEW_ANNOTATORS] = int(without is not None)
     if without is not None and predictions is not None:
         n_predictions = predictions.sizes[ITEM] * predictions.sizes[SYSTEM]
-        if (annotations.sizes[ANNOTATION] + n_predictions) * _GROUPS * _SHUFFLES[1] > _ROWS:
+        if annotations.sizes[ANNOTATION] + n_predictions > MANY_ROWS:
             # Use fewer versions, since predictions for each version also need memory.
             without = versions(annotations, seed, n_predictions)
     discrepancy = _discrepancy(replace(bootstrap, notes=Notes()), predictions, without)
@@ -157,7 +159,7 @@ class Bootstrap:
 def _in_words(text: str) -> str:
     """Return a note with the name of a statistic at its beginning replaced by the title."""
     name, space, rest = text.partition(" ")
-    known = any(name == entry.name for entry in statistics.STATISTICS)
+    known = any(name in (entry.name, f"normalized_{entry.name}") for entry in statistics.STATISTICS)
     return f"{coefficient_title(name)}{space}{rest}" if known else text
 
 
@@ -313,207 +315,3 @@ def first_labels(annotations: xr.Dataset, predictions: xr.Dataset) -> xr.Dataset
     if bool((predictions["block"] == 1).sum(POSITION).max() > 1):
         return predictions  # tied first labels: the statistics raise an error
     return predictions.isel({POSITION: slice(1)}).assign_attrs(kind="nominal")
-
-
-# The variation between annotators, which the bootstrap over items does not contain.
-
-
-_GROUPS: Final = 20
-_SHUFFLES: Final = (3, 20)
-"""Minimum and maximum number of times that annotators exchange places, to estimate the variation by
-chance and by items. The maximum is used with few labels."""
-_ROWS: Final = 5_000_000
-"""Maximum number of rows of all versions together, unless 5 groups and 3 shuffles need more."""
-_FEWEST: Final = 3
-"""Minimum number of groups: if one of two annotators is left out, no pair remains."""
-_KEPT: Final = 0.3
-"""Minimum share of the pairs of labels that a version keeps. Without one of three annotators, a
-third of the pairs remains. An annotator who is in nearly all pairs cannot be left out."""
-
-
-@dataclass(frozen=True)
-class Versions:
-    """Versions of annotations in one Dataset; each version leaves out one group of annotators."""
-
-    annotations: xr.Dataset
-    """Each version has its own items."""
-    n_groups: int
-    count: int
-    """Number of versions: one for each shuffle and group."""
-    used: Flags
-    """(shuffle, group): whether the version keeps enough pairs of labels."""
-
-    def predictions(self, annotations: xr.Dataset, predictions: xr.Dataset) -> xr.Dataset:
-        """Return predictions on the items of all versions."""
-        place = tables.match(annotations[ITEM].to_numpy(), predictions[ITEM].to_numpy())
-        predicted = np.flatnonzero(place >= 0)
-        item = (predicted + len(place) * np.arange(self.count)[:, None]).ravel()
-        out = predictions.isel({ITEM: np.tile(place[predicted], self.count)})
-        return as_checked(out.assign_coords({ITEM: item}))
-
-    def values(self, sums: Sums) -> Any:
-        """Return the values of a statistic in each version."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DissensusWarning)  # about small versions
-            return evaluated(sums, self.count, Undefined())
-
-    def spread(self, values: Floats) -> float:
-        """Return the variance over annotators of one statistic, at least 0."""
-        return max(float(self.covariance(values).item()), 0.0)
-
-    def covariance(self, values: Floats) -> Floats:
-        r"""Return the covariance over annotators (statistic, statistic).
-
-        ``values`` is (version, statistic). The covariance may have negative eigenvalues.
-
-        .. math:: \frac{G - 1}{G} \sum_g (t_{-g} - \bar t)^2
-
-        is the delete-a-group jackknife with G groups, Shao & Tu (1995), *The Jackknife and
-        Bootstrap*, section 2.3. The mean of this covariance over shuffles, in which annotators
-        exchange places, is subtracted: it is due to single labels and to items, and the bootstrap
-        over items contains it.
-        """
-        each = np.asarray(values, dtype=np.float64).reshape(*self.used.shape, -1)
-        used = (self.used & np.isfinite(each).all(axis=-1))[..., None]
-        n = used.sum(axis=1, keepdims=True)
-        size = each.shape[-1]
-        if n.min() < _FEWEST:
-            return np.zeros((size, size))
-        each = np.where(used, each, 0.0)
-        apart = np.where(used, each - each.sum(axis=1, keepdims=True) / n, 0.0)
-        products = (n - 1) / n * np.einsum("sgi,sgj->sij", apart, apart)
-        return np.asarray(products[0] - products[1:].mean(axis=0))
-
-
-def versions(annotations: xr.Dataset, random_seed: Any, n_predictions: int = 0) -> Versions | None:
-    """Return versions without groups of annotators; None if data do not show how annotators vary.
-
-    The data do not show this if there are only two annotators, if no annotator has two labels, or
-    if one annotator is in nearly all pairs of labels. Each version also needs memory for
-    ``n_predictions`` predictions.
-    """
-    item, annotator = (annotations[name].to_numpy() for name in ("item_code", "annotator_code"))
-    people, annotator = np.unique(annotator, return_inverse=True)
-    cell, of_row = np.unique(item * len(people) + annotator, return_inverse=True)
-    rows = len(item) + n_predictions
-    n_groups = min(len(people), _GROUPS, max(_ROWS // (rows * (1 + _SHUFFLES[0])), 5))
-    if n_groups < _FEWEST or len(people) == len(cell):
-        return None
-    rng = generator(random_seed, "annotators")
-    group = (rng.permutation(len(people)) % n_groups)[cell % len(people)]
-    size = np.unique(cell // len(people), return_counts=True)[1]
-    shuffles = int(np.clip(_ROWS // (rows * n_groups), *_SHUFFLES))
-    places = [_shuffled(size, rng) for _ in range(shuffles)]
-    groups = np.stack([group, *(group[place] for place in places)])[:, of_row]
-    stacked = _without(annotations, groups, n_groups)
-    return stacked if stacked.used.sum(axis=1).min() >= _FEWEST else None
-
-
-def _shuffled(size: Ints, rng: np.random.Generator) -> Ints:
-    """Exchange annotators between items with equally many annotators, and within items.
-
-    A cell is an annotator of an item. Cells are in the order of items; ``size`` (item) is the
-    number of an item's cells. Return, for each cell, the cell whose annotator it gets.
-    """
-    start = np.cumsum(size) - size
-    ordered, shuffled = np.argsort(size, kind="stable"), np.lexsort((rng.random(len(size)), size))
-    source = np.empty_like(ordered)
-    source[ordered] = shuffled
-    item = np.repeat(np.arange(len(size)), size)
-    place = np.lexsort((rng.random(len(item)), item))  # shuffled within items
-    return np.asarray(place - start[item] + start[source][item])
-
-
-def _without(annotations: xr.Dataset, groups: Ints, n_groups: int) -> Versions:
-    """Stack a version for each shuffle and group: all rows except those of the group.
-
-    ``groups`` (shuffle, row) has the group of each row.
-    """
-    kept = groups[:, None, :] != np.arange(n_groups)[:, None]
-    shuffle, group, row = np.nonzero(kept)
-    place = shuffle * n_groups + group
-    n_items, count = annotations.sizes[ITEM], len(groups) * n_groups
-    of_items = [name for name, values in annotations.variables.items() if ITEM in values.dims]
-    bare = annotations.drop_vars(of_items)
-    rows = bare.isel({ANNOTATION: row})
-    code = rows["item_code"].to_numpy() + n_items * place
-    stacked = rows.assign(item_code=(ANNOTATION, code))
-    stacked = stacked.assign_coords({ITEM: np.arange(n_items * count)})
-    each = np.bincount(code, minlength=n_items * count).reshape(count, n_items)
-    whole = np.bincount(annotations["item_code"].to_numpy(), minlength=n_items)
-    pairs, all_pairs = ((n * (n - 1)).sum(axis=-1) for n in (each, whole))
-    used = (pairs >= _KEPT * all_pairs).reshape(len(groups), n_groups)
-    return Versions(as_checked(stacked.assign_attrs(annotations.attrs)), n_groups, count, used)
-
-
-_LEAST: Final = 0.01
-"""Minimum ratio. Smaller ratios are set to it: they then do not vary over annotators."""
-_BOUNDED: Final = frozenset({"nominal", "jaccard", "masi", "ranking"})
-"""Distances that are at most 1."""
-
-
-def by_others(
-    discrepancies: xr.Dataset, without: Versions, sums: Sums, random_seed: Any
-) -> xr.Dataset:
-    """Add the variation over annotators to discrepancies and ratios, on the log scale.
-
-    The annotators' discrepancy and the ratios get noise with the covariance that
-    `Versions.covariance` returns. The noise is normal, because the exponential of a t variate has
-    no mean. Its 89 % interval is as wide as that of a t distribution; the degrees of freedom are
-    the number of groups minus 1.
-    """
-    values = without.values(sums)
-    between = values["annotator_discrepancy"][:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.maximum(values["system_discrepancy"] / between, _LEAST)
-        both = np.log(np.hstack([between, ratio]))
-    covariance = without.covariance(both)
-    root = symmetric_root(covariance)
-    # Replacing negative eigenvalues by 0 increases the variances: scale them back.
-    sd, alone = np.sqrt((root**2).sum(axis=1)), np.sqrt(np.diag(covariance).clip(0.0))
-    scale = np.divide(alone, sd, out=np.zeros_like(sd), where=sd > 0)
-    wider = as_wide_as_t(without.n_groups - 1)
-    rng, draws = generator(random_seed, "new annotators"), discrepancies.sizes[SAMPLE[1]]
-    noise = rng.standard_normal((draws, len(root))) @ root * scale
-    factor = np.exp(wider * noise)
-    most = 1.0 if discrepancies.attrs.get("distance") in _BOUNDED else None
-    annotators = (discrepancies["annotator_discrepancy"] * factor[:, 0]).clip(None, most)
-    systems = (discrepancies["system_discrepancy"] * factor[:, :1] * factor[:, 1:]).clip(None, most)
-    out = {
-        "annotator_discrepancy": annotators,
-        "system_discrepancy": systems,
-        "discrepancy_ratio": (systems / annotators).where(
-            discrepancies["discrepancy_ratio"].notnull()
-        ),
-    }
-    return discrepancies.assign(
-        {name: each.assign_attrs(discrepancies[name].attrs) for name, each in out.items()}
-    )
-
-
-def with_others(
-    draws: xr.DataArray, without: Versions | None, statistic: str, options: Options,
-    random_seed: Any, stream: str = "new annotators",
-) -> xr.DataArray:  # fmt: skip
-    """Add the variation over annotators to draws of a coefficient, if the data show it.
-
-    Coefficients of other annotators need random numbers of their own, from another ``stream``.
-    """
-    if without is None:
-        return draws
-    values = without.values(statistics.get(statistic).sums(without.annotations, **options))
-    return widened(draws, without.spread(values), without.n_groups - 1, random_seed, stream)
-
-
-RATES: Final = frozenset({"percent_agreement", "leave_one_out_agreement"})
-"""Coefficients that are at least 0."""
-
-
-def widened(
-    draws: xr.DataArray, spread: float, freedom: int, random_seed: Any,
-    stream: str = "new annotators",
-) -> xr.DataArray:  # fmt: skip
-    """Add the variation over annotators to draws of a coefficient, which is at most 1."""
-    noise: Floats = generator(random_seed, stream).standard_t(freedom, draws.shape)
-    least = 0.0 if draws.name in RATES else None
-    return (draws + np.sqrt(spread) * noise).clip(least, 1.0).assign_attrs(draws.attrs)
