@@ -307,5 +307,5 @@ def main() -> None:
     print(described())
 
 
-if __whose_ == "__main__":
+if __name__ == "__main__":
     main()
