@@ -161,9 +161,6 @@ def pools() -> Iterator[tuple[str, str, pd.DataFrame, tuple[int, ...]]]:
     yield "videos, halves", "gaussian", videos, (3, 5)
     ducks = halves(pd.read_csv(SHARED / "ducks" / "ratings.csv"))
     yield "ducks, halves", "bernoulli", ducks, (3, 5, 10)
-    runs = pd.read_csv(SHARED / "immigration_crowd_replication" / "ratings.csv.gz")
-    label = (runs["label"] == "immigration").astype(int)
-    yield "runs, by anyone", "bernoulli", runs.assign(label=label, pool=runs["group"]), (3,)
     for name, (family, correlation) in SIMULATED_POOLS.items():
         part = dx.simulate.replication_study(
             400, 50, 50, family=family, pools=("a", "b"), correlation=correlation, random_seed=2
@@ -262,22 +259,13 @@ def of_pools(times: int) -> Iterator[dict[str, Any]]:
 
 
 def study_of_pools(rows: pd.DataFrame, n: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return labels of 80 items, by the same n annotators of each pool.
-
-    If no annotator labelled most items, return n labels by anyone of each of 300 items and pool.
-    """
-    many = rows.groupby(["pool", "annotator"])["item"].nunique()
-    same = many.max() >= 0.5 * rows["item"].nunique()
-    items = rng.permutation(rows["item"].unique())[: 80 if same else 300]
-    part = rows[rows["item"].isin(items)]
-    if not same:
-        part = part.sample(frac=1, random_state=int(rng.integers(2**31)))
-        return part.groupby(["item", "pool"]).head(n)
+    """Return the labels of n annotators of each pool, of those with most labels, for 80 items."""
     people: list[Any] = []
-    for _, each in many.groupby("pool"):
-        most = each.index[each >= 0.9 * each.max()].get_level_values("annotator")
-        people += list(rng.permutation(most)[:n])
-    return part[part["annotator"].isin(people)]
+    for _, part in rows.groupby("pool"):
+        many = part["annotator"].value_counts().sort_index()
+        people += list(rng.permutation(many.index[many >= 0.9 * many.max()])[:n])
+    items = rng.permutation(rows["item"].unique())[:80]
+    return rows[rows["annotator"].isin(people) & rows["item"].isin(items)]
 
 
 def main() -> None:

@@ -8,8 +8,8 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus.evaluation import runs
-from dissensus.evaluation.same_annotators import are_same, covariance, widened
+from dissensus.evaluation import same_annotators
+from dissensus.evaluation.same_annotators import are_same, covariance, jackknifed
 
 # Means of short chains are enough here.
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.ConvergenceWarning")
@@ -55,15 +55,17 @@ def test_the_jackknife_of_a_mean_is_the_variance_of_a_mean():
     assert freedom == 4
 
 
-def test_draws_have_the_larger_variance_and_its_correlation():
+def test_draws_have_the_larger_variance_and_its_correlation(monkeypatch):
     rng = np.random.default_rng(1)
     sd, between = np.array([0.02, 0.02, 0.05]), np.full((3, 3), 0.0009)
     between[2] = between[:, 2] = 0.0
     draws = xr.DataArray(
         0.5 + sd * rng.standard_normal((4, 5000, 3)), dims=("chain", "draw", "system"),
-        attrs={"better": "higher"},
+        coords={"system": list("abc")}, attrs={"better": "higher"},
     )  # fmt: skip
-    wide = widened(draws, sd**2, between, 60, 1)
+    monkeypatch.setattr(same_annotators, "covariance", lambda *_: (between, 60))
+    result = jackknifed(draws.to_dataset(name="top_1_accuracy"), None, None, {}, 1)
+    wide = result["top_1_accuracy"]
     expected = np.sqrt(np.maximum(sd**2, np.diag(between)))  # with 60 degrees of freedom
     np.testing.assert_allclose(wide.std(("chain", "draw")), expected, rtol=0.03)
     np.testing.assert_allclose(wide.mean(("chain", "draw")), 0.5, atol=1e-3)
@@ -87,7 +89,7 @@ def study(seed, n_items=200, n_annotators=8, differ=1.5):
 def test_all_that_is_shown_of_the_panel_has_the_wider_draws(monkeypatch):
     ann, pred, _ = study(1, 30, 5)
     plain = dx.evaluate(ann, pred, random_seed=1, **RUN)
-    monkeypatch.setattr(runs, "covariance", lambda *_: (np.array([[0.04]]), 4))
+    monkeypatch.setattr(same_annotators, "covariance", lambda *_: (np.array([[0.04]]), 4))
     wide = dx.evaluate(ann, pred, random_seed=1, **RUN)
     assert wide["metrics"].attrs["new_annotators"] == 1
     at = {"reliability": 1.0, "scope": "these items"}
@@ -119,3 +121,88 @@ def test_intervals_contain_the_agreement_with_a_large_panel():
         low, high = np.quantile(draws, [0.055, 0.945])
         held += low <= truth <= high
     assert held >= 10
+
+
+def scored(seed, n_annotators=5, n_items=80, leniency=0.8):
+    """Annotators differ in leniency; return the scores, predictions, and the true means."""
+    rng = np.random.default_rng([seed, 4])
+    mean = rng.normal(5, 2, n_items)
+    score = mean[:, None] + rng.normal(size=(n_items, n_annotators))
+    score += rng.normal(0, leniency, n_annotators)
+    answers = {"near": rng.normal(mean, 0.5), "far": 0.6 * rng.normal(mean, 1.0) + 2.0}
+    table = {
+        "item": np.tile(np.arange(n_items), 2), "system": np.repeat(list(answers), n_items),
+        "label": np.concatenate(list(answers.values())),
+    }  # fmt: skip
+    return dx.from_matrix(score, kind="continuous"), dx.predictions(table), mean, answers
+
+
+AT = {"reliability": 1.0, "scope": "these items"}
+
+
+def test_errors_of_scores_have_the_jackknife_of_fits_without_each_annotator():
+    ann, pred, _, _ = scored(1)
+    result = dx.evaluate(ann, pred, random_seed=1, **RUN | {"draws": 1000})
+    assert result["metrics"].attrs["new_annotators"] == 1
+    alone = dx.score_error(
+        dx.models.normal_scores.fit(
+            ann, predictions=pred, draws=1000, chains=2, random_seed=1, progressbar=False
+        ),
+        pred,
+    )
+    rows = dx.to_dataframe(ann)
+    means = []
+    for name in range(5):
+        part = dx.annotations(rows[rows["annotator"] != name], kind="continuous")
+        fit = dx.models.normal_scores.fit(
+            part, predictions=pred, draws=500, chains=2, random_seed=2, progressbar=False
+        )
+        means.append(dx.score_error(fit, pred).mean(("chain", "draw")))
+    for name in ("mean_absolute_error", "mean_squared_error"):
+        scale = np.sqrt if name == "mean_squared_error" else np.asarray
+        for system in ("near", "far"):
+            jackknife = 4 * np.var([scale(float(x[name].sel(system=system))) for x in means])
+            wide = result["metrics"][name].sel(AT).sel(system=system)
+            low, high = np.quantile(scale(wide.values), [0.055, 0.945])
+            own = np.var(scale(alone[name].sel(system=system).values))
+            # An 89 % interval of normal draws, plus noise with the interval of t(4).
+            added = max(jackknife - own, 0.0) * (1.97 / 1.598) ** 2
+            expected = 2 * 1.598 * np.sqrt(own + added)
+            # Bounded below at 0; means of 200 draws for the jackknife.
+            assert high - low == pytest.approx(expected, rel=0.15)
+
+
+def test_scores_are_compared_by_the_wider_draws():
+    ann, pred, _, _ = scored(2)
+    result = dx.evaluate(ann, pred, random_seed=1, **RUN)
+    draws = result["metrics"]["mean_absolute_error"].sel(AT)
+    compared = result["comparison"].sel(metric="mean_absolute_error", **AT)
+    better = float((draws.sel(system="near") < draws.sel(system="far")).mean())
+    assert float(compared["probability_better"].sel(system="near", system_="far")) == better
+    assert float(draws.min()) >= 0.0
+    correlation = result["metrics"]["correlation"]
+    assert float(abs(correlation).max()) <= 1.0
+
+
+def test_scores_by_other_annotators_for_each_item_leave_the_posterior():
+    ann, pred, _, _ = scored(3)
+    who = np.arange(80)[:, None] * 5 + np.arange(5)
+    rows = dx.to_dataframe(ann).sort_values(["item", "annotator"]).assign(annotator=who.ravel())
+    result = dx.evaluate(
+        dx.annotations(rows, kind="continuous"), pred, random_seed=1, **RUN
+    )  # fmt: skip
+    assert "new_annotators" not in result["metrics"].attrs
+
+
+@pytest.mark.long
+def test_intervals_contain_the_error_against_a_large_panel():
+    """Of 40 studies .45 by the posterior alone, and .82."""
+    held = []
+    for seed in range(12):
+        ann, pred, mean, answers = scored(seed)
+        result = dx.evaluate(ann, pred, random_seed=seed, **RUN)
+        for system, answer in answers.items():
+            draws = result["metrics"]["mean_squared_error"].sel(AT).sel(system=system)
+            low, high = np.quantile(draws, [0.055, 0.945])
+            held.append(low <= ((answer - mean) ** 2).mean() <= high)
+    assert np.mean(held) >= 0.7

@@ -33,9 +33,8 @@ from dissensus.dims import (
 from dissensus.errors import ConvergenceWarning, DissensusWarning, PredictionError, shown
 from dissensus.evaluation.categories import Categories, accuracy
 from dissensus.evaluation.recipes import Recipe
-from dissensus.evaluation.same_annotators import NEW_ANNOTATORS, are_same, covariance, widened
+from dissensus.evaluation.same_annotators import are_same, can_be_widened, jackknifed
 from dissensus.evaluation.section import Groups, Notes
-from dissensus.kernels.types import Floats
 from dissensus.metrics._blocks import is_lazy, lazy_bootstrap_weights
 from dissensus.metrics._insight import draw_insights
 from dissensus.metrics._items import bootstrap_weights
@@ -360,45 +359,42 @@ def _fitted(run: Run, task: Task, gamma: float) -> xr.DataTree:
     )  # fmt: skip
 
 
-TOP: Final = "top_1_accuracy"
 _DRAWS, _CHAINS = 100, 2
 """Draws of the fits without some annotators, of which only means are used."""
+_WIDENED: Final = ("dirichlet", "normal_scores")
+"""Models whose metrics allow for other annotators."""
 
 
 def _allow_for_other_annotators(groups: Groups, run: Run, task: Task) -> None:
-    """Widen agreement with the panel, if the same few annotators labelled most of the items.
+    """Widen metrics, if the same few annotators labelled most of the items.
 
     ``run`` is without what was learned, as each group of annotators learns a prior of its own.
     """
-    metrics_ = groups.get("metrics", xr.Dataset())
+    draws, predictions = groups.get("metrics", xr.Dataset()), task.predictions
     if (
-        TOP not in metrics_ or not run.keeps_draws or task.cut is not None
-        or run.recipe.model != "dirichlet" or not are_same(task.annotations)
+        predictions is None or not can_be_widened(draws) or not run.keeps_draws
+        or task.cut is not None or run.recipe.model not in _WIDENED
+        or not are_same(task.annotations)
     ):  # fmt: skip
         return
-    systems = metrics_[SYSTEM].to_numpy()
 
-    def estimate(annotations: xr.Dataset) -> Floats:
+    def estimate(annotations: xr.Dataset) -> xr.Dataset:
         some = replace(
             task, annotations=annotations, draws=_DRAWS, chains=_CHAINS, progressbar=False
         )
         learned = _with_learned(run, some)
-        fit = _fitted(learned, some, run.reference)
-        value = metrics.get("top_k_accuracy").function(
-            run.recipe.plausibility(fit), task.predictions, insight=learned.insight,
-            random_seed=task.random_seed, on_missing=task.on_missing,
-        )  # fmt: skip
-        return np.asarray(value.mean(SAMPLE).sel({SYSTEM: systems}))
+        theta = run.recipe.plausibility(_fitted(learned, some, run.reference))
+        calls = _metric_calls(theta, predictions, None, learned.insight, task.random_seed)
+        function, arguments = next(calls)  # the agreement on first labels, or the errors
+        value = function(theta, predictions, **arguments, on_missing=task.on_missing)
+        return xr.Dataset(_parts(value)).mean(SAMPLE)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DissensusWarning)  # about fewer labels, and short chains
-        between, freedom = covariance(
-            task.annotations, estimate, task.random_seed, task.progressbar
-        )
-    at = {RELIABILITY: run.reference, SCOPE: SCOPES[0]}
-    posterior = metrics_[TOP].sel(at).var(SAMPLE).to_numpy()
-    wider = widened(metrics_[TOP], posterior, between, freedom, task.random_seed)
-    groups["metrics"] = metrics_.assign({TOP: wider}).assign_attrs({NEW_ANNOTATORS: 1})
+        groups["metrics"] = jackknifed(
+            draws, task.annotations, estimate, {RELIABILITY: run.reference, SCOPE: SCOPES[0]},
+            task.random_seed, task.progressbar,
+        )  # fmt: skip
 
 
 RATES: Final = ("sensitivity", "specificity", "f1")

@@ -1,16 +1,16 @@
-r"""Variation of systems' agreement with the panel over annotators, if the same few labelled all.
+r"""Variation of systems' metrics over annotators, if the same few annotators labelled all items.
 
 A fit assumes that each label is by an annotator of its own. If each of five annotators labelled all
 items, what is peculiar to one of them is in the labels of all items, and other five annotators
-would change the agreement by about twice the standard deviation of the posterior
-(docs/validation.md). So the model is fitted again without each annotator, and the jackknife over
-annotators gives the variance.
+would change the agreement of a system with the panel by about twice the standard deviation of the
+posterior, and its error by more (docs/validation.md). So the model is fitted again without each
+annotator, and the jackknife over annotators gives the variance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -60,12 +60,12 @@ def covariance(
     annotations: xr.Dataset, estimate: Callable[[xr.Dataset], Floats], random_seed: Any,
     progressbar: bool = False,
 ) -> tuple[Floats, int]:  # fmt: skip
-    r"""Return the covariance of estimates over annotators (system, system), and the freedom.
+    r"""Return the covariance of estimates over annotators (estimate, estimate), and the freedom.
 
     .. math:: \frac{G - 1}{G} \sum_g (t_{-g} - \bar t)(t_{-g} - \bar t)^\top
 
     is the delete-a-group jackknife with G groups of annotators, Shao & Tu (1995), *The Jackknife
-    and Bootstrap*, section 2.3. ``estimate`` returns the estimates (system) from some annotations.
+    and Bootstrap*, section 2.3. ``estimate`` returns the estimates from some annotations.
     """
     people, annotator = np.unique(annotations["annotator_code"].to_numpy(), return_inverse=True)
     n_groups = min(len(people), _GROUPS)
@@ -92,21 +92,75 @@ def as_wide_as_t(freedom: int) -> float:
     return float(stats.t(freedom).ppf(END) / stats.norm.ppf(END))
 
 
-def widened(
-    draws: xr.DataArray, posterior: Floats, between: Floats, freedom: int, random_seed: Any
-) -> xr.DataArray:
-    """Add noise to draws (..., system), so that their variance is the jackknife's, if larger.
+class _Scale(NamedTuple):
+    """The scale on which a metric gets noise, and the way back."""
 
-    ``posterior`` is the variance of the draws (system), and ``between`` the jackknife's covariance,
-    which contains that of single labels, as the posterior does. The noise is normal, scaled to the
-    89 % interval of a t distribution: with two degrees of freedom, a t variate has no variance.
-    Draws stay between 0 and 1.
+    forth: Callable[[Any], Any]
+    back: Callable[[Any], Any]
+
+
+_NEAR_1: Final = 1.0 - 1e-6
+"""Maximum absolute correlation: Fisher's scale is infinite at 1."""
+_SCALES: Final = {
+    "top_1_accuracy": _Scale(lambda x: x, lambda x: x.clip(0.0, 1.0)),
+    "mean_absolute_error": _Scale(lambda x: x, lambda x: x.clip(0.0)),
+    # A shift of all scores, such as the annotators' leniency, changes the root by as much.
+    "mean_squared_error": _Scale(np.sqrt, lambda x: x.clip(0.0) ** 2),
+    "correlation": _Scale(lambda x: np.arctanh(x.clip(-_NEAR_1, _NEAR_1)), np.tanh),
+}
+"""Metrics that get the variation between annotators."""
+
+
+def can_be_widened(draws: xr.Dataset) -> bool:
+    """Return whether a metric can get the variation between annotators."""
+    return any(name in _SCALES for name in draws)
+
+
+def jackknifed(
+    draws: xr.Dataset, annotations: xr.Dataset, estimate: Callable[[xr.Dataset], xr.Dataset],
+    at: Mapping[str, Any], random_seed: Any, progressbar: bool = False,
+) -> xr.Dataset:  # fmt: skip
+    """Add noise to metrics (..., system), so that their variance is the jackknife's, if larger.
+
+    ``estimate`` returns means of the same metrics (system) from some annotations. The variance of
+    draws is taken ``at`` one reliability and scope. The noise of all metrics and systems is drawn
+    together.
+    """
+    names = [name for name in _SCALES if name in draws]
+    scaled = {name: _SCALES[name].forth(draws[name]) for name in names}
+
+    def estimates(part: xr.Dataset) -> Floats:
+        means = estimate(part)
+        each = (_SCALES[name].forth(means[name].sel({SYSTEM: draws[SYSTEM]})) for name in names)
+        return np.nan_to_num(np.concatenate([values.to_numpy() for values in each]))
+
+    between, freedom = covariance(annotations, estimates, random_seed, progressbar)
+    posterior = np.concatenate([x.sel(at).var(SAMPLE).to_numpy() for x in scaled.values()])
+    shape = tuple(draws.sizes[dim] for dim in SAMPLE)
+    drawn = noise(posterior, between, freedom, shape, random_seed)
+    parts = np.split(drawn, len(names), axis=-1)
+    out = {}
+    for name, part in zip(names, parts, strict=True):
+        added = xr.DataArray(part, dims=(CHAIN, DRAW, SYSTEM))
+        wide = _SCALES[name].back(scaled[name] + added).transpose(*draws[name].dims)
+        out[name] = wide.assign_attrs(draws[name].attrs)
+    return draws.assign(out).assign_attrs({NEW_ANNOTATORS: 1})
+
+
+def noise(
+    posterior: Floats, between: Floats, freedom: int, shape: tuple[int, ...], random_seed: Any
+) -> Floats:
+    """Draw noise (chain, draw, estimate) that makes the variance of draws the jackknife's.
+
+    ``posterior`` is the variance of the draws (estimate), and ``between`` the jackknife's
+    covariance, which contains that of single labels, as the posterior does. The noise is normal,
+    scaled to the 89 % interval of a t distribution: with two degrees of freedom, a t variate has no
+    variance.
     """
     variance = np.diag(between)
     ratio = np.divide(posterior, variance, out=np.ones_like(variance), where=variance > 0)
-    scale = np.sqrt(np.maximum(1.0 - ratio, 0.0))
+    scale = np.sqrt(np.maximum(1.0 - np.nan_to_num(ratio, nan=1.0), 0.0))
     root = symmetric_root(between) * scale
-    rng, shape = generator(random_seed, "other annotators"), tuple(draws.sizes[d] for d in SAMPLE)
-    noise = as_wide_as_t(freedom) * rng.standard_normal((*shape, len(root))) @ root
-    added = xr.DataArray(noise, dims=(CHAIN, DRAW, SYSTEM))
-    return (draws + added).clip(0.0, 1.0).transpose(*draws.dims).assign_attrs(draws.attrs)
+    rng = generator(random_seed, "other annotators")
+    drawn = as_wide_as_t(freedom) * rng.standard_normal((*shape, len(root))) @ root
+    return np.asarray(drawn)

@@ -33,7 +33,6 @@ from dissensus.evaluation.doubts import DOUBT
 from dissensus.evaluation.evidence import summary
 from dissensus.evaluation.recipes import HEAVY_PRIOR
 from dissensus.evaluation.runs import CHECK
-from dissensus.evaluation.same_annotators import NEW_ANNOTATORS
 from dissensus.plots._source import NEW, interval, sides
 from dissensus.reports import evidence, known_items
 from dissensus.reports.components import outweighed
@@ -408,7 +407,8 @@ def _leniency(evaluation: xr.DataTree) -> Topics:
         return []
     own = float(icc.isel({dim: -1 for dim in icc.dims if dim not in SAMPLE}).mean())
     n = evaluation["annotations"].sizes[ANNOTATOR]
-    return [("leniency", {"icc": own, "n": n})] if own / n > LENIENT else []
+    facts = {"icc": own, "n": n, "wide": evidence.allows_for_others(evaluation, "metrics")}
+    return [("leniency", facts)] if own / n > LENIENT else []
 
 
 _FEW_PEOPLE: Final = 4
@@ -430,17 +430,15 @@ def _few_people(evaluation: xr.DataTree) -> Topics:
     """Caution if the same few annotators, who are named, labelled nearly all items."""
     data = evaluation["annotations"].to_dataset()
     n = data.sizes.get(ANNOTATOR, 0)
-    wide = bool(evidence.group(evaluation, "metrics").attrs.get(NEW_ANNOTATORS))
-    most = _FEW_PEOPLE if wide or evidence.is_of_numbers(evaluation) else _FEW_AT_ALL
+    wide = evidence.allows_for_others(evaluation, "metrics")
+    numbers = evidence.is_of_numbers(evaluation)
+    most = _FEW_PEOPLE if wide or numbers else _FEW_AT_ALL
     if not 1 < n <= most or not evidence.has(evaluation, "predictions"):
         return []
     each = voices_per(data, ITEM)
     by_all = float((each[each > 0] == n).mean())
-    return (
-        [("few_people", {"n": n, "wide": wide})]
-        if len(each) >= FEW_UNITS and by_all >= _BY_ALL
-        else []
-    )
+    facts = {"n": n, "wide": wide, "numbers": numbers}
+    return [("few_people", facts)] if len(each) >= FEW_UNITS and by_all >= _BY_ALL else []
 
 
 _AT_END: Final = 0.02

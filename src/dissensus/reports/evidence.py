@@ -11,6 +11,7 @@ import xarray as xr
 from dissensus.data.plausibility import plausibility_of
 from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.evaluation.evidence import of_model
+from dissensus.evaluation.same_annotators import NEW_ANNOTATORS
 from dissensus.plots._source import interval_settings
 from dissensus.sampling.intervals import spread
 from dissensus.wording import digits_for, interval_name, number, percent
@@ -90,6 +91,15 @@ def reliabilities(evaluation: xr.DataTree) -> list[float]:
 def is_of_numbers(evaluation: xr.DataTree) -> bool:
     """Return whether items have no leading label: numbers without a threshold, or sets."""
     return not has(evaluation, "certainty")
+
+
+def allows_for_others(evaluation: xr.DataTree, name: str) -> bool:
+    """Return whether intervals of a group allow for other annotators.
+
+    In "metrics" these are agreement with the panel, or errors and correlations; in "agreement",
+    coefficients of agreement and discrepancy ratios of systems.
+    """
+    return bool(group(evaluation, name).attrs.get(NEW_ANNOTATORS))
 
 
 def means_of_items(evaluation: xr.DataTree) -> xr.Dataset:

@@ -17,7 +17,6 @@ from dissensus.dims import ANNOTATOR, ITEM, LABEL, RELIABILITY, SAMPLE, SCOPE, S
 from dissensus.evaluation.doubts import DOUBT, marked, of_metrics
 from dissensus.evaluation.evidence import COUNT, OF_ANNOTATOR, OF_SYSTEM, summary
 from dissensus.evaluation.ground_truth import GROUP
-from dissensus.evaluation.same_annotators import NEW_ANNOTATORS
 from dissensus.plots._source import NEW, THESE, interval, interval_settings, sides
 from dissensus.reports import evidence
 from dissensus.reports.evidence import Facts, interval_title
@@ -350,7 +349,7 @@ def agreement(evaluation: xr.DataTree, *, page: bool = True) -> Section | None:
     if page and np.isfinite(ratios["observed"]).any():
         facts = {
             "interval": interval_title(), "people": people is not None,
-            "wider": for_new_annotators(evaluation),
+            "wider": evidence.allows_for_others(evaluation, "agreement"),
             "ratios": means_of(ratios.head(8).to_dict("records"), SYSTEM, "observed"),
         }  # fmt: skip
         shown = picture("discrepancy", facts, partial(plots.discrepancy, evaluation))
@@ -365,15 +364,14 @@ def agreement_tables(evaluation: xr.DataTree) -> list[Table]:
     """Return the coefficients of agreement, and discrepancy ratios of systems if there are any."""
     frame = summary(evaluation, "statistics")
     ratios = ratios_of(frame)
-    scope = "New items and annotators" if for_new_annotators(evaluation) else "New items"
+    scope = (
+        "New items and annotators"
+        if evidence.allows_for_others(evaluation, "agreement")
+        else "New items"
+    )
     more = [_ratio_table(evaluation, frame, ratios, scope)] if len(ratios) else []
     ranked = evaluation["annotations"].attrs["kind"] == "ranking"
     return [_coefficient_table(frame, scope, ranked=ranked), *more]
-
-
-def for_new_annotators(evaluation: xr.DataTree) -> bool:
-    """Return whether intervals of agreement and of systems' ratios allow for other annotators."""
-    return bool(evidence.group(evaluation, "agreement").attrs.get(NEW_ANNOTATORS, 0))
 
 
 def _coefficient_table(frame: pd.DataFrame, scope: str, *, ranked: bool) -> Table:
