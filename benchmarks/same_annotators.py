@@ -7,6 +7,10 @@ The truth is the agreement of a system with the leading label of the whole panel
 answer like annotators: one is an annotator who is not shown, the other draws each label with a
 probability in proportion to the square of its share. Printed is the coverage of 89 % intervals: of
 the posterior alone (`top_k_accuracy`), and of `evaluate`.
+
+With ``--scores``, some annotators give numbers, of two real sets and of simulated studies whose
+annotators differ in leniency, in slope, or in opinions. The truth is the error of a system against
+the mean of the annotators who are not shown, without the noise of that mean.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from data import SHARED
 from machine import described
 from panel_data import PANELS
 
@@ -32,9 +37,11 @@ def main() -> None:
     """Print a table of coverage and mean width by design."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=10, help="studies of each set and design")
+    parser.add_argument("--scores", action="store_true", help="errors of numbers instead")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows = [row for name in SETS for seed in range(options.times) for row in studies(name, seed)]
+    each, sets = (of_scores, SCORES) if options.scores else (studies, SETS)
+    rows = [row for name in sets for seed in range(options.times) for row in each(name, seed)]
     table = pd.DataFrame(rows)
     for name in ("posterior", "evaluate"):
         inside = (table[f"{name}_low"] <= table["truth"]) & (
@@ -45,7 +52,8 @@ def main() -> None:
     shown = [
         f"{name} {number}" for name in ("posterior", "evaluate") for number in ("coverage", "width")
     ]
-    print(table.groupby("design", sort=False)[shown].mean().round(3).to_string())
+    for key in (["quantity", "set", "design"], ["quantity", "design"])[not options.scores :]:
+        print(table.groupby(key, sort=False)[shown].mean().round(3).to_string(), "\n")
     print(described())
 
 
@@ -87,7 +95,7 @@ def studies(name: str, seed: int) -> Any:
             annotations, predictions, reliability=(1.0,), random_seed=seed, **FIT, **ALONE
         )
         for system in systems:
-            row = {"set": name, "design": design, "truth": truth[system]}
+            row = {"set": name, "design": design, "truth": truth[system], "quantity": "agreement"}
             for kind, draws in (
                 ("posterior", alone), ("evaluate", result["answers"]["panel_agreement"])
             ):  # fmt: skip
@@ -105,6 +113,81 @@ def designs(ratings: pd.DataFrame, people: Any, seed: int) -> Any:
         some = mixed[mixed["annotator"].isin(people[:n])]
         yield f"3 of {n} annotators", some.groupby("item").head(3)
     yield "5 labels by anyone", mixed.groupby("item").head(5)
+
+
+# Numbers.
+
+
+SCORES = ("videos", "dices350", "simulated, leniency", "simulated, slopes", "simulated, opinions")
+QUANTITIES = ("mean_squared_error", "correlation")
+"""The noise of a mean can be taken out of these two."""
+N_SCORED = 80
+
+
+def scores_of(name: str, rng: np.random.Generator) -> np.ndarray:
+    """Return scores (item, annotator) of at most 80 items."""
+    if name == "videos":
+        rows = pd.read_csv(SHARED / "nflx_video_quality" / "ratings.csv")
+        table = rows.pivot(index="item", columns="annotator", values="label").dropna(axis=1)
+    elif name == "dices350":
+        rows = pd.read_csv(SHARED / "dices350" / "ratings.csv.gz")
+        rows = rows.assign(label=rows["label"].map({"No": 0.0, "Unsure": 1.0, "Yes": 2.0}))
+        table = rows.pivot_table(index="item", columns="annotator", values="label").dropna(axis=1)
+    else:
+        mean, n = rng.normal(5.0, 2.0, N_SCORED), 60
+        score = mean[:, None] + rng.normal(size=(N_SCORED, n))
+        if name.endswith("leniency"):
+            score += rng.normal(0.0, 0.8, n)
+        elif name.endswith("slopes"):
+            score = 5.0 + (score - 5.0) * np.exp(rng.normal(0.0, 0.4, n))
+        else:
+            score += 0.9 * rng.normal(size=(N_SCORED, 3)) @ rng.normal(size=(3, n))
+        return score
+    scores = table.to_numpy(float)
+    return scores[rng.permutation(len(scores))[:N_SCORED]]
+
+
+def of_scores(name: str, seed: int) -> Any:
+    """Yield the intervals of three systems and quantities in each design."""
+    rng = np.random.default_rng([len(name), seed])
+    scores = scores_of(name, rng)
+    scores = scores[:, rng.permutation(scores.shape[1])]
+    some, others = scores[:, 10:15], scores[:, 15:]
+    mean = others.mean(axis=1)
+    noise = others.var(axis=1, ddof=1).mean() / others.shape[1]
+    systems = {
+        "one": some[:, 0], "several": some.mean(axis=1),
+        "noisy": some.mean(axis=1) + rng.normal(0.0, 0.5 * scores.std(), len(scores)),
+    }  # fmt: skip
+    items = np.arange(len(scores))
+    predictions = dx.predictions(pd.concat(
+        pd.DataFrame({"item": items, "system": system, "label": given})
+        for system, given in systems.items()
+    ), kind="continuous")  # fmt: skip
+    for n in (3, 5, 10):
+        annotations = dx.from_matrix(scores[:, :n], kind="continuous")
+        fit = dx.models.normal_scores.fit(
+            annotations, predictions=predictions, random_seed=seed, **FIT
+        )
+        alone = dx.score_error(fit, predictions)
+        result = dx.evaluate(
+            annotations, predictions, reliability=(1.0,), random_seed=seed, **FIT, **ALONE
+        )
+        wide = result["metrics"].to_dataset().sel(reliability=1.0, scope="these items")
+        for system, given in systems.items():
+            squared = max(((given - mean) ** 2).mean() - noise, 0.0)
+            shared = np.cov(given, mean, ddof=0)[0, 1]
+            truth = {
+                "mean_squared_error": squared,
+                "correlation": min(shared / (given.std() * np.sqrt(mean.var() - noise)), 0.999),
+            }
+            for quantity in QUANTITIES:
+                row = {"set": name, "design": f"the same {n}", "quantity": quantity}
+                row["truth"] = truth[quantity]
+                for kind, draws in (("posterior", alone), ("evaluate", wide)):
+                    low, high = np.quantile(draws[quantity].sel(system=system), [0.055, 0.945])
+                    row |= {f"{kind}_low": low, f"{kind}_high": high}
+                yield row
 
 
 if __name__ == "__main__":

@@ -22,8 +22,10 @@ from dissensus.dims import ANNOTATION, ANNOTATOR, DRAW, ITEM, LABEL, POOL, SAMPL
 from dissensus.errors import ArgumentError, ConvergenceWarning, brief, shown
 from dissensus.evaluation.observed import Bootstrap, are_classes
 from dissensus.evaluation.other_annotators import (
+    KAPPAS,
     as_uncertain,
     as_uncertain_between,
+    kappas_with_others,
     versions,
     with_others,
 )
@@ -40,6 +42,7 @@ from dissensus.evaluation.section import (
     warn_of_chains,
 )
 from dissensus.kernels.random import generator
+from dissensus.kernels.types import Flags
 from dissensus.metrics._components import LATENT, OBSERVED, SCALES
 from dissensus.metrics._cross_replication import annotators_outweigh_items
 from dissensus.sampling import convergence, fitting
@@ -123,7 +126,6 @@ def _masked(draws: xr.DataArray, reference: Any) -> xr.DataArray:
 _ENOUGH: Final = 1000
 """Minimum number of draws for the length of an interval."""
 _HIDDEN: Final = "The labels do not show how annotators differ"
-_ONLY_LENIENT: Final = "for annotators who differ in leniency only, and may be too short."
 
 
 def alpha_of(annotations: xr.Dataset, fit: xr.DataTree, settings: Settings) -> xr.DataArray:
@@ -137,7 +139,10 @@ def alpha_of(annotations: xr.Dataset, fit: xr.DataTree, settings: Settings) -> x
     code, names = numbers["pool_code"].to_numpy(), numbers[POOL].to_numpy()
     parts = [numbers.isel({ANNOTATION: code == place}) for place in range(len(names))]
     each = [_alpha_with_others(part, settings) for part in parts]
-    return xr.concat(each, dim=xr.IndexVariable(POOL, names), combine_attrs="drop")
+    visible = [bool(alpha["shown"]) for alpha in each]
+    each = [alpha.drop_vars("shown") for alpha in each]
+    out = xr.concat(each, dim=xr.IndexVariable(POOL, names), combine_attrs="drop")
+    return out.assign_coords(shown=(POOL, visible))
 
 
 def _numbers(annotations: xr.Dataset, fit: xr.DataTree) -> xr.Dataset:
@@ -147,6 +152,8 @@ def _numbers(annotations: xr.Dataset, fit: xr.DataTree) -> xr.Dataset:
     value = annotations["label_code"].to_numpy().astype(np.float64)
     if "label_value" in fit["constant_data"]:
         value = fit["constant_data"]["label_value"].to_numpy()[annotations["label_code"]]
+    elif annotations[LABEL].dtype.kind in "iuf":
+        value = annotations[LABEL].to_numpy().astype(np.float64)[annotations["label_code"]]
     bare = annotations.drop_dims(LABEL).drop_vars("label_code")
     return as_checked(bare.assign(value=(ANNOTATION, value)).assign_attrs(kind="continuous"))
 
@@ -158,18 +165,25 @@ def _alpha_with_others(annotations: xr.Dataset, settings: Settings) -> xr.DataAr
     draws = bootstrap.of(ALPHA, level=INTERVAL)[ALPHA]
     without = versions(annotations, seed)
     draws = with_others(draws, without, ALPHA, {"level": INTERVAL}, seed)
-    return draws.assign_coords(shown=without is not None and bool(draws.notnull().any()))
+    visible = without is not None and without.complete and bool(draws.notnull().any())
+    return draws.assign_coords(shown=visible)
 
 
 def _of_hidden_annotators(alpha: xr.DataArray) -> Iterator[str]:
     """Say which intervals do not allow for annotators who differ in more than leniency."""
     hidden = ~alpha["shown"]
     if POOL not in alpha.dims and bool(hidden):
-        yield f"{_HIDDEN}. The interval of the ICC is {_ONLY_LENIENT}"
+        yield (
+            f"{_HIDDEN}. The interval of the ICC is for annotators who differ in leniency only, "
+            "and may be too short."
+        )
     elif POOL in alpha.dims and bool(hidden.any()):
         names = [repr(name) for name in alpha[POOL].to_numpy()[hidden.to_numpy()].tolist()]
         pools = f"pool{'s' if len(names) > 1 else ''} {listed(names)}"
-        yield f"{_HIDDEN} in {pools}. The intervals of ICC and xCC are {_ONLY_LENIENT}"
+        yield (
+            f"{_HIDDEN} in {pools}. For other annotators, the intervals of ICC, xCC and cross "
+            "kappa may be too short."
+        )
 
 
 def cross_of(annotations: xr.Dataset, fit: xr.DataTree, settings: Settings) -> xr.DataArray:
@@ -182,7 +196,7 @@ def cross_of(annotations: xr.Dataset, fit: xr.DataTree, settings: Settings) -> x
     settings = replace(settings, draws=max(settings.draws, _ENOUGH))
     bootstrap = Bootstrap(numbers, settings, Notes(), xr.Dataset(), units_of(numbers, None))
     options = {"distance": INTERVAL, "missing": "items"}
-    return _between(bootstrap, BETWEEN[:1], options, standardized=True)[BETWEEN[0]]
+    return _between(bootstrap, KAPPAS[:1], options, standardized=True)[KAPPAS[0]]
 
 
 # The choice of the model.
@@ -346,7 +360,6 @@ POINT: Final = "observed_"
 """Prefix of the names of observed values; variables without it are draws."""
 ALPHA: Final = "krippendorff_alpha"
 INTERVAL: Final = "interval"
-BETWEEN: Final = ("cross_kappa", "normalized_cross_kappa")
 
 
 def pool_agreement(annotations: xr.Dataset, settings: Settings) -> xr.Dataset:
@@ -372,7 +385,7 @@ def pool_agreement(annotations: xr.Dataset, settings: Settings) -> xr.Dataset:
         each[ALPHA] = with_others(each[ALPHA], without, ALPHA, {"level": level}, seed, stream)
         within.append(each)
     out = xr.concat(within, dim=xr.IndexVariable(POOL, names), combine_attrs="drop")
-    out = out.merge(_between(bootstrap, BETWEEN, {"distance": distance}))
+    out = out.merge(_between(bootstrap, KAPPAS, {"distance": distance}))
     return out.assign_attrs(distance=distance, notes=bootstrap.notes_text())
 
 
@@ -392,39 +405,47 @@ def _both(
 
 
 def _between(
-    bootstrap: Bootstrap, wanted: Iterable[str], options: Mapping[str, Any], *,
+    bootstrap: Bootstrap, names: Iterable[str], options: Mapping[str, Any], *,
     standardized: bool = False,
 ) -> xr.Dataset:  # fmt: skip
-    """Return the wanted statistics of each two pools, as symmetric matrices."""
-    names = bootstrap.annotations[POOL].to_numpy()
+    """Return statistics of each two pools, some of `KAPPAS`, as symmetric matrices."""
+    pools = bootstrap.annotations[POOL].to_numpy()
     by_pair = {}
-    for p, q in combinations(range(len(names)), 2):
+    for p, q in combinations(range(len(pools)), 2):
         pair = _of_two(bootstrap, p, q, standardized=standardized)
-        seed, pool = pair.settings.random_seed, pair.annotations["pool_code"].to_numpy()
-        without = {
-            f"new annotators, pools {p} and {q}, of {each}": versions(
-                pair.annotations, seed, rows=pool == each, calls=len(names)
-            )
-            for each in (p, q)
-        }
-        by_name = xr.Dataset()
-        for name in wanted:
-            complete = {
-                **options, "pools": (names[p], names[q]), "normalized": name != BETWEEN[0]
-            }  # fmt: skip
-            by_name = by_name.merge(_both(pair, BETWEEN[0], called=name, **complete))
-            for stream, part in without.items():
-                by_name[name] = with_others(by_name[name], part, BETWEEN[0], complete, seed, stream)
-        by_pair[p, q] = by_pair[q, p] = by_name
+        seed, of_pair = pair.settings.random_seed, {**options, "pools": (pools[p], pools[q])}
+        draws = xr.merge(
+            _both(pair, KAPPAS[0], called=name, normalized=name != KAPPAS[0], **of_pair)
+            for name in names
+        )
+        for whose, part in _apart(pair.annotations, p, q):
+            without = versions(pair.annotations, seed, rows=part, share=len(pools))
+            if without is not None:
+                stream = f"new annotators, pools {p} and {q}, {whose}"
+                draws = kappas_with_others(draws, without, of_pair, seed, stream)
+        by_pair[p, q] = by_pair[q, p] = draws
     undefined = xr.full_like(by_pair[0, 1], np.nan)
     rows = [
         xr.concat(
-            [by_pair.get((p, q), undefined) for q in range(len(names))],
-            dim=xr.IndexVariable(other(POOL), names), combine_attrs="drop",
+            [by_pair.get((p, q), undefined) for q in range(len(pools))],
+            dim=xr.IndexVariable(other(POOL), pools), combine_attrs="drop",
         )
-        for p in range(len(names))
+        for p in range(len(pools))
     ]  # fmt: skip
-    return xr.concat(rows, dim=xr.IndexVariable(POOL, names), combine_attrs="drop")
+    return xr.concat(rows, dim=xr.IndexVariable(POOL, pools), combine_attrs="drop")
+
+
+def _apart(annotations: xr.Dataset, p: int, q: int) -> Iterator[tuple[str, Flags | None]]:
+    """Yield the rows of annotators whose variation is independent of that of others.
+
+    These are those of each pool or, if some people are in both, all: None.
+    """
+    pool, annotator = (annotations[name].to_numpy() for name in ("pool_code", "annotator_code"))
+    if len(np.intersect1d(annotator[pool == p], annotator[pool == q])):
+        yield "of both", None
+        return
+    for place in (p, q):
+        yield f"of {place}", pool == place
 
 
 def _of_two(bootstrap: Bootstrap, p: int, q: int, *, standardized: bool) -> Bootstrap:

@@ -58,6 +58,16 @@ class Versions:
     used: Flags
     """(shuffle, group): whether the version keeps enough pairs of labels."""
 
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom of the variance over annotators."""
+        return int(self.used[0].sum()) - 1
+
+    @property
+    def complete(self) -> bool:
+        """Whether each group could be left out: else one annotator is in nearly all pairs."""
+        return bool(self.used[0].all())
+
     def predictions(self, annotations: xr.Dataset, predictions: xr.Dataset) -> xr.Dataset:
         """Return predictions on the items of all versions."""
         place = tables.match(annotations[ITEM].to_numpy(), predictions[ITEM].to_numpy())
@@ -96,27 +106,29 @@ class Versions:
         used, each = used[enough], np.where(used, each, 0.0)[enough]
         n = used.sum(axis=1, keepdims=True)
         apart = np.where(used, each - each.sum(axis=1, keepdims=True) / n, 0.0)
-        products = (n - 1) / n * np.einsum("sgi,sgj->sij", apart, apart)
+        # As in the formula, with the mean square of those used for all G groups.
+        factor = (self.n_groups - 1) ** 2 / (self.n_groups * (n - 1))
+        products = factor * np.einsum("sgi,sgj->sij", apart, apart)
         return np.asarray(products[0] - products[1:].mean(axis=0))
 
 
 def versions(
     annotations: xr.Dataset, random_seed: Any, n_predictions: int = 0, rows: Flags | None = None,
-    calls: int = 1,
+    share: int = 1,
 ) -> Versions | None:  # fmt: skip
     """Return versions without groups of annotators; None if data do not show how annotators vary.
 
     The data do not show this if there are only two annotators, if no annotator has two labels, or
     if one annotator is in nearly all pairs of labels. Each version also needs memory for
     ``n_predictions`` predictions. With ``rows`` (annotation), versions leave out groups of these
-    rows' annotators only, from these rows: all other rows are in all versions. If there are
-    several ``calls``, they share the maximum number of rows.
+    rows' annotators only, from these rows: all other rows are in all versions. The maximum number
+    of rows of all versions is divided by ``share``.
     """
     code, annotator = (annotations[name].to_numpy() for name in ("item_code", "annotator_code"))
     among = np.ones(len(code), dtype=bool) if rows is None else rows
     item, (people, annotator) = code[among], np.unique(annotator[among], return_inverse=True)
     cell, of_row = np.unique(item * len(people) + annotator, return_inverse=True)
-    size = (max(len(code), 1) + n_predictions) * calls
+    size = (max(len(code), 1) + n_predictions) * share
     n_groups = min(len(people), _GROUPS, max(_ROWS // (size * (1 + _SHUFFLES[0])), 5))
     if n_groups < _FEWEST or len(people) == len(cell):
         return None
@@ -193,15 +205,9 @@ def by_others(
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.maximum(values["system_discrepancy"] / between, _LEAST)
         both = np.log(np.hstack([between, ratio]))
-    covariance = without.covariance(both)
-    root = symmetric_root(covariance)
-    # Replacing negative eigenvalues by 0 increases the variances: scale them back.
-    sd, alone = np.sqrt((root**2).sum(axis=1)), np.sqrt(np.diag(covariance).clip(0.0))
-    scale = np.divide(alone, sd, out=np.zeros_like(sd), where=sd > 0)
-    wider = as_wide_as_t(without.n_groups - 1)
-    rng, draws = generator(random_seed, "new annotators"), discrepancies.sizes[SAMPLE[1]]
-    noise = rng.standard_normal((draws, len(root))) @ root * scale
-    factor = np.exp(wider * noise)
+    shape = (discrepancies.sizes[SAMPLE[1]],)
+    noise = _noise(without.covariance(both), without.freedom, shape, random_seed, "new annotators")
+    factor = np.exp(noise)
     most = 1.0 if discrepancies.attrs.get("distance") in _BOUNDED else None
     annotators = (discrepancies["annotator_discrepancy"] * factor[:, 0]).clip(None, most)
     systems = (discrepancies["system_discrepancy"] * factor[:, :1] * factor[:, 1:]).clip(None, most)
@@ -217,6 +223,19 @@ def by_others(
     )
 
 
+def _noise(
+    covariance: Floats, freedom: int, shape: tuple[int, ...], random_seed: Any, stream: str
+) -> Floats:
+    """Draw normal noise (..., statistic) with the 89 % interval of a t distribution."""
+    root = symmetric_root(covariance)
+    # Replacing negative eigenvalues by 0 increases the variances: scale them back.
+    sd, alone = np.sqrt((root**2).sum(axis=1)), np.sqrt(np.diag(covariance).clip(0.0))
+    scale = np.divide(alone, sd, out=np.zeros_like(sd), where=sd > 0)
+    rng = generator(random_seed, stream)
+    drawn = rng.standard_normal((*shape, len(root))) @ root
+    return np.asarray(as_wide_as_t(freedom) * scale * drawn)
+
+
 def with_others(
     draws: xr.DataArray, without: Versions | None, statistic: str, options: Mapping[str, Any],
     random_seed: Any, stream: str = "new annotators",
@@ -228,23 +247,56 @@ def with_others(
     if without is None:
         return draws
     values = without.values(statistics.get(statistic).sums(without.annotations, **options))
-    return widened(draws, without.spread(values), without.n_groups - 1, random_seed, stream)
+    return widened(draws, without.spread(values), without.freedom, random_seed, stream)
 
 
 RATES: Final = frozenset({"percent_agreement", "leave_one_out_agreement"})
 """Coefficients that are at least 0."""
-RATIOS: Final = frozenset({"normalized_cross_kappa"})
-"""Coefficients that may exceed 1."""
 
 
 def widened(
     draws: xr.DataArray, spread: float, freedom: int, random_seed: Any,
     stream: str = "new annotators",
 ) -> xr.DataArray:  # fmt: skip
-    """Add the variation over annotators to draws of a coefficient."""
+    """Add the variation over annotators to draws of a coefficient, which is at most 1."""
     noise: Floats = generator(random_seed, stream).standard_t(freedom, draws.shape)
-    least, most = 0.0 if draws.name in RATES else None, None if draws.name in RATIOS else 1.0
-    return (draws + np.sqrt(spread) * noise).clip(least, most).assign_attrs(draws.attrs)
+    least = 0.0 if draws.name in RATES else None
+    return (draws + np.sqrt(spread) * noise).clip(least, 1.0).assign_attrs(draws.attrs)
+
+
+KAPPAS: Final = ("cross_kappa", "normalized_cross_kappa")
+
+
+def kappas_with_others(
+    draws: xr.Dataset, without: Versions, options: Mapping[str, Any], random_seed: Any, stream: str
+) -> xr.Dataset:
+    """Add the variation over annotators to draws of cross kappa, also normalised if it is there.
+
+    A normalised cross kappa is divided by the root of the product of two alphas. Cross kappa and
+    the logarithm of this root get noise with their covariance, so that an alpha near 0 cannot
+    change the sign. The noise is normal, with the 89 % interval of a t distribution.
+    """
+    names = [name for name in KAPPAS if name in draws]
+    sums = statistics.get(KAPPAS[0]).sums
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DissensusWarning)  # the statistic itself has warned
+        values = [
+            without.values(sums(without.annotations, normalized=name != KAPPAS[0], **options))
+            for name in names
+        ]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        roots = [np.fmax(values[0] / each, _LEAST) for each in values[1:]]  # also if undefined
+    covariance = without.covariance(np.column_stack([values[0], *map(np.log, roots)]))
+    kappa = draws[KAPPAS[0]]
+    noise = _noise(covariance, without.freedom, kappa.shape, random_seed, stream)
+    wide = (kappa + noise[..., 0]).clip(None, 1.0)
+    out = {KAPPAS[0]: wide}
+    if len(names) > 1:
+        # More noise would say no more than that an alpha may be 0.
+        sd = max(float(np.sqrt(covariance[1, 1].clip(0.0))), _MOST / 2)
+        factor = np.exp(noise[..., 1] * (_MOST / 2 / sd))
+        out[KAPPAS[1]] = draws[KAPPAS[1]] / kappa.where(kappa != 0) * wide / factor
+    return draws.assign(out)
 
 
 # Draws of a model that has annotators who differ by a constant only.
@@ -256,8 +308,6 @@ then about .1 to .9. With more noise, most draws are near 0 or 1, which no data 
 _HALVINGS: Final = 12
 _TRIED: Final = 500
 """Number of draws with which this standard deviation is found."""
-_ENOUGH: Final = 1000
-"""Minimum number of draws of alpha: with fewer, the length of its interval is imprecise."""
 
 
 def as_uncertain(fit: xr.DataTree, alpha: xr.DataArray, random_seed: Any) -> xr.DataTree:
@@ -320,13 +370,30 @@ def as_uncertain_between(fit: xr.DataTree, cross: xr.DataArray) -> xr.DataTree:
     xcc = metrics.get("xcc").function(fit, OBSERVED)
     normalized = metrics.get("normalized_xcc").function(fit, OBSERVED)
     before = _length(xcc)
-    longer = (_length(cross) / before.where(before > 0)).fillna(1.0).clip(1.0)
-    # The same factor for the correlation, if the ICCs are as they are.
-    middle = (xcc.median(SAMPLE) * (normalized / xcc.where(xcc != 0))).fillna(0.0)
-    shift = ((longer - 1.0) * (normalized - middle)).drop_attrs()
-    shift = shift.where(shift[POOL] != shift[other(POOL)], 0.0)
+    longer = (_length(cross.clip(-1.0, 1.0)) / before.where(before > 0)).fillna(1.0).clip(1.0)
+    # The root of the product of both ICCs; in single draws it may be near 0.
+    root = (xcc / normalized.where(normalized != 0)).median(SAMPLE)
+    shift = (longer - 1.0) * (xcc - xcc.median(SAMPLE)) / root.where(root > 0)
+    shift = shift.where(shift[POOL] != shift[other(POOL)], 0.0).fillna(0.0).drop_attrs()
     out, posterior = fit.copy(), fit["posterior"].to_dataset()
     moved = (posterior["correlation"] + shift).clip(-1.0, 1.0)
     moved = moved.transpose(*posterior["correlation"].dims)
+    if moved.sizes[POOL] > 2:
+        moved = moved.copy(data=_as_correlations(moved.to_numpy()))
     out["posterior"] = posterior.assign(correlation=moved)
     return out
+
+
+def _as_correlations(matrices: Floats) -> Floats:
+    """Replace negative eigenvalues of symmetric matrices (..., pool, pool) by 0; keep ones.
+
+    If pairs of three pools are moved apart, no data could have all these correlations.
+    """
+    values, axes = np.linalg.eigh(matrices)
+    repaired = axes * values.clip(0.0)[..., None, :] @ np.swapaxes(axes, -1, -2)
+    scale = np.sqrt(np.diagonal(repaired, axis1=-2, axis2=-1))
+    repaired /= scale[..., :, None] * scale[..., None, :]
+    diagonal = np.arange(matrices.shape[-1])
+    repaired[..., diagonal, diagonal] = 1.0  # without rounding errors
+    wrong = values[..., :1, None] < 0
+    return np.asarray(np.where(wrong, repaired.clip(-1.0, 1.0), matrices))
