@@ -70,6 +70,10 @@ def score_error(
     uncertainty of an item's mean depends on the variance of its scores. If this variance differs
     strongly between items, squared errors have no finite mean, and a warning is given.
 
+    If the same few annotators scored all items, intervals are too narrow for other annotators: the
+    coverage of 89 % intervals of squared errors was .4 to .5. `evaluate` widens them
+    (docs/validation.md).
+
     Fit with ``predictions=``, as `evaluate` does. In a fit without predictions, a system's
     knowledge of an item beyond its few scores counts as error: on rated faces, videos and
     translations with two or three scores of an item, mean squared errors were then too large by .20
