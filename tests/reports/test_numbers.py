@@ -116,7 +116,7 @@ def test_large_errors_are_written_without_decimals(tmp_path):
 
 
 @pytest.mark.parametrize(("spread", "cautious"), [(0.0, False), (6.0, True)])
-def test_few_annotators_of_different_leniency_are_cautioned_of(spread, cautious):
+def test_few_annotators_of_different_leniency_are_cautioned_of(spread, cautious, tmp_path):
     """Three annotators score all items; their mean leniency stays in the mean of each item."""
     rng = np.random.default_rng(5)
     mu = rng.normal(60, 10, 40)
@@ -126,6 +126,11 @@ def test_few_annotators_of_different_leniency_are_cautioned_of(spread, cautious)
     topics = [topic for topic, _ in checks.cautions(result)]
     assert ("leniency" in topics) == cautious
     assert ("few_people" in topics) != cautious
+    page = plain(written(result, tmp_path))
+    assert "So do intervals of systems' errors and correlations, because the same few" in page
+    text = "Intervals of systems' errors and correlations allow for this"
+    assert (text in page) == cautious
+    assert ("Intervals of systems' errors and correlations, of agreement" in page) != cautious
     others = dx.annotations(dx.to_dataframe(ann).assign(
         annotator=[f"{name} {item % 2}" for item, name in zip(
             ann["item_code"].to_numpy(), ann["annotator"].to_numpy()[ann["annotator_code"]],

@@ -65,7 +65,7 @@ def test_level_of_the_interval_is_arviz_setting(dictated):
     result = dictated({"a": [0.7], "b": [0.6]})
     with az.rc_context({"stats.ci_prob": 0.5, "stats.ci_kind": "hdi"}):
         assert "(50 % interval" in leading(result)
-        text = spoken("intervals", opening.intervals(scopes=True))
+        text = spoken("intervals", opening.intervals(result, scopes=True))
         assert "50 % highest-density intervals" in text
 
 

@@ -348,6 +348,10 @@ def truth(values: xr.Dataset) -> Facts:
     return {"parts": parts, "misses": int(inside.sum()) < int(known.sum())}
 
 
-def intervals(*, scopes: bool) -> Facts:
-    """Return the name of the intervals, and whether they are for two scopes."""
-    return {"name": interval_title(), "scopes": scopes}
+def intervals(evaluation: xr.DataTree, *, scopes: bool) -> Facts:
+    """Return the name of the intervals, whether they are for two scopes, and for which people."""
+    return {
+        "name": interval_title(), "scopes": scopes,
+        "wide": evidence.allows_for_others(evaluation, "metrics"),
+        "numbers": evidence.is_of_numbers(evaluation),
+    }  # fmt: skip

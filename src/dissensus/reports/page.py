@@ -159,7 +159,7 @@ def _opening(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, An
     return {
         "data": _words("data", opening.data(evaluation)), "answers": answers,
         "at": at, "after": after,
-        "intervals": _words("intervals", opening.intervals(scopes=values is not None)),
+        "intervals": _words("intervals", opening.intervals(evaluation, scopes=values is not None)),
     }  # fmt: skip
 
 

@@ -70,7 +70,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             opening={
                 "data": sentences("data", opening.data(evaluation), page=True),
                 "intervals": sentences(
-                    "intervals", opening.intervals(scopes=has_systems), page=True
+                    "intervals", opening.intervals(evaluation, scopes=has_systems), page=True
                 ) + _sentences("panel", {"systems": has_systems} | _question(evaluation)),
             },
             sections=list(_parts(evaluation, values, reason)),
