@@ -145,8 +145,8 @@ def xcc(
     effect in each.
 
     From 3 to 10 annotators of each of two or three real pools, the observed xCC was too low by .05
-    on average, and 89 % intervals contained that of the whole pools in .62 to .67 of the studies.
-    In `dissensus.evaluate`, which widens them, it is .86 to .87, and cross kappa has .87 to .94
+    on average, and 89 % intervals contained that of the whole pools in .68 to .72 of the studies.
+    In `dissensus.evaluate`, which widens them, it is .88 to .99, and cross kappa has .88 to 1.00
     (docs/validation.md).
 
     Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings", after
