@@ -50,7 +50,8 @@ has no ends; for a few ordered words. Do not use predictions in three cases. Wit
 more and fewer than 20 items per system, the systems' errors are overestimated (a warning says so).
 If annotators agree much less on some items than on others, the model assumes that the means of
 these items are farther from their prediction. If the same few annotators score all items and differ
-in leniency, intervals are too narrow.
+in leniency, intervals of items' means and of `dissensus.score_error` are too narrow; `evaluate`
+widens those of errors and correlations.
 
 Source: Stutz et al. (2023), Appendix A, where the prior is estimated and then assumed known. Given
 the prior, the posterior is conjugate and drawn exactly. The prior is drawn by elliptical slice

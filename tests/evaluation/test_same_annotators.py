@@ -194,6 +194,25 @@ def test_scores_by_other_annotators_for_each_item_leave_the_posterior():
     assert "new_annotators" not in result["metrics"].attrs
 
 
+def test_errors_of_a_draw_are_possible_together():
+    ann, pred, _, _ = scored(4, n_annotators=3, n_items=30, leniency=1.5)
+    draws = dx.evaluate(ann, pred, random_seed=1, **RUN)["metrics"]
+    absolute, squared = draws["mean_absolute_error"], draws["mean_squared_error"]
+    assert (squared >= absolute**2).all()
+    assert float(absolute.min()) > 0.0
+
+
+def test_annotators_without_whom_no_fit_is_possible_leave_the_posterior():
+    """Without the first annotator, no item has two scores."""
+    ann, pred, _, _ = scored(5, n_annotators=3, n_items=30)
+    rows = dx.to_dataframe(ann)
+    kept = (rows["annotator"] == 0) | (rows["item"] % 2 == rows["annotator"] - 1)
+    star = dx.annotations(rows[kept], kind="continuous")
+    assert are_same(star)
+    result = dx.evaluate(star, pred, random_seed=1, **RUN)
+    assert "new_annotators" not in result["metrics"].attrs
+
+
 @pytest.mark.long
 def test_intervals_contain_the_error_against_a_large_panel():
     """Of 40 studies .45 by the posterior alone, and .82."""

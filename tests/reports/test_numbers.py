@@ -127,10 +127,10 @@ def test_few_annotators_of_different_leniency_are_cautioned_of(spread, cautious,
     assert ("leniency" in topics) == cautious
     assert ("few_people" in topics) != cautious
     page = plain(written(result, tmp_path))
-    assert "So do intervals of systems' errors and correlations, because the same few" in page
-    text = "Intervals of systems' errors and correlations allow for this"
+    assert "So do intervals of systems' errors and systems' correlations with the panel," in page
+    text = "Intervals of systems' errors and systems' correlations with the panel allow for this"
     assert (text in page) == cautious
-    assert ("Intervals of systems' errors and correlations, of agreement" in page) != cautious
+    assert ("correlations with the panel, of agreement between annotators, and" in page) != cautious
     others = dx.annotations(dx.to_dataframe(ann).assign(
         annotator=[f"{name} {item % 2}" for item, name in zip(
             ann["item_code"].to_numpy(), ann["annotator"].to_numpy()[ann["annotator_code"]],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -30,7 +31,13 @@ from dissensus.dims import (
     SCOPES,
     SYSTEM,
 )
-from dissensus.errors import ConvergenceWarning, DissensusWarning, PredictionError, shown
+from dissensus.errors import (
+    AnnotationError,
+    ConvergenceWarning,
+    DissensusWarning,
+    PredictionError,
+    shown,
+)
 from dissensus.evaluation.categories import Categories, accuracy
 from dissensus.evaluation.recipes import Recipe
 from dissensus.evaluation.same_annotators import are_same, can_be_widened, jackknifed
@@ -361,8 +368,6 @@ def _fitted(run: Run, task: Task, gamma: float) -> xr.DataTree:
 
 _DRAWS, _CHAINS = 100, 2
 """Draws of the fits without some annotators, of which only means are used."""
-_WIDENED: Final = ("dirichlet", "normal_scores")
-"""Models whose metrics allow for other annotators."""
 
 
 def _allow_for_other_annotators(groups: Groups, run: Run, task: Task) -> None:
@@ -372,9 +377,8 @@ def _allow_for_other_annotators(groups: Groups, run: Run, task: Task) -> None:
     """
     draws, predictions = groups.get("metrics", xr.Dataset()), task.predictions
     if (
-        predictions is None or not can_be_widened(draws) or not run.keeps_draws
-        or task.cut is not None or run.recipe.model not in _WIDENED
-        or not are_same(task.annotations)
+        predictions is None or not can_be_widened(draws, run.recipe.model) or not run.keeps_draws
+        or task.cut is not None or not are_same(task.annotations)
     ):  # fmt: skip
         return
 
@@ -389,7 +393,7 @@ def _allow_for_other_annotators(groups: Groups, run: Run, task: Task) -> None:
         value = function(theta, predictions, **arguments, on_missing=task.on_missing)
         return xr.Dataset(_parts(value)).mean(SAMPLE)
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), suppress(AnnotationError):  # if too few labels are left
         warnings.simplefilter("ignore", DissensusWarning)  # about fewer labels, and short chains
         groups["metrics"] = jackknifed(
             draws, task.annotations, estimate, {RELIABILITY: run.reference, SCOPE: SCOPES[0]},

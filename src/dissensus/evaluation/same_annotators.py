@@ -103,17 +103,20 @@ _NEAR_1: Final = 1.0 - 1e-6
 """Maximum absolute correlation: Fisher's scale is infinite at 1."""
 _SCALES: Final = {
     "top_1_accuracy": _Scale(lambda x: x, lambda x: x.clip(0.0, 1.0)),
-    "mean_absolute_error": _Scale(lambda x: x, lambda x: x.clip(0.0)),
-    # A shift of all scores, such as the annotators' leniency, changes the root by as much.
-    "mean_squared_error": _Scale(np.sqrt, lambda x: x.clip(0.0) ** 2),
+    # A shift of all scores, such as the annotators' leniency, changes these two by as much. An
+    # error that noise makes negative counts as positive, as a shift in the other direction.
+    "mean_absolute_error": _Scale(lambda x: x, abs),
+    "mean_squared_error": _Scale(np.sqrt, lambda x: x**2),
     "correlation": _Scale(lambda x: np.arctanh(x.clip(-_NEAR_1, _NEAR_1)), np.tanh),
 }
 """Metrics that get the variation between annotators."""
+_MODELS: Final = ("dirichlet", "normal_scores")
+"""Models whose metrics get it."""
 
 
-def can_be_widened(draws: xr.Dataset) -> bool:
-    """Return whether a metric can get the variation between annotators."""
-    return any(name in _SCALES for name in draws)
+def can_be_widened(draws: xr.Dataset, model: str) -> bool:
+    """Return whether a metric of a model can get the variation between annotators."""
+    return model in _MODELS and any(name in _SCALES for name in draws)
 
 
 def jackknifed(
@@ -144,6 +147,11 @@ def jackknifed(
         added = xr.DataArray(part, dims=(CHAIN, DRAW, SYSTEM))
         wide = _SCALES[name].back(scaled[name] + added).transpose(*draws[name].dims)
         out[name] = wide.assign_attrs(draws[name].attrs)
+    if {"mean_absolute_error", "mean_squared_error"} <= set(out):  # a mean square is at least
+        attrs = draws["mean_squared_error"].attrs  # the square of a mean
+        least = out["mean_absolute_error"] ** 2
+        squared = np.maximum(out["mean_squared_error"], least)
+        out["mean_squared_error"] = squared.assign_attrs(attrs)
     return draws.assign(out).assign_attrs({NEW_ANNOTATORS: 1})
 
 

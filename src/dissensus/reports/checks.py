@@ -407,7 +407,7 @@ def _leniency(evaluation: xr.DataTree) -> Topics:
         return []
     own = float(icc.isel({dim: -1 for dim in icc.dims if dim not in SAMPLE}).mean())
     n = evaluation["annotations"].sizes[ANNOTATOR]
-    facts = {"icc": own, "n": n, "wide": evidence.allows_for_others(evaluation, "metrics")}
+    facts = {"icc": own, "n": n, "wide": evidence.widened(evaluation)}
     return [("leniency", facts)] if own / n > LENIENT else []
 
 
@@ -430,14 +430,16 @@ def _few_people(evaluation: xr.DataTree) -> Topics:
     """Caution if the same few annotators, who are named, labelled nearly all items."""
     data = evaluation["annotations"].to_dataset()
     n = data.sizes.get(ANNOTATOR, 0)
-    wide = evidence.allows_for_others(evaluation, "metrics")
-    numbers = evidence.is_of_numbers(evaluation)
-    most = _FEW_PEOPLE if wide or numbers else _FEW_AT_ALL
+    wide = evidence.widened(evaluation)
+    most = _FEW_PEOPLE if wide or evidence.is_of_numbers(evaluation) else _FEW_AT_ALL
     if not 1 < n <= most or not evidence.has(evaluation, "predictions"):
         return []
     each = voices_per(data, ITEM)
     by_all = float((each[each > 0] == n).mean())
-    facts = {"n": n, "wide": wide, "numbers": numbers}
+    facts = {
+        "n": n, "wide": wide, "answers": evidence.has(evaluation, "answers"),
+        "ratios": "system_discrepancy" in evidence.group(evaluation, "discrepancy"),
+    }  # fmt: skip
     return [("few_people", facts)] if len(each) >= FEW_UNITS and by_all >= _BY_ALL else []
 
 

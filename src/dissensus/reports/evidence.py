@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
@@ -14,7 +14,7 @@ from dissensus.evaluation.evidence import of_model
 from dissensus.evaluation.same_annotators import NEW_ANNOTATORS
 from dissensus.plots._source import interval_settings
 from dissensus.sampling.intervals import spread
-from dissensus.wording import digits_for, interval_name, number, percent
+from dissensus.wording import digits_for, interval_name, listed, number, percent
 
 METRIC = "metric"
 LIMIT = 0.9
@@ -94,12 +94,22 @@ def is_of_numbers(evaluation: xr.DataTree) -> bool:
 
 
 def allows_for_others(evaluation: xr.DataTree, name: str) -> bool:
-    """Return whether intervals of a group allow for other annotators.
-
-    In "metrics" these are agreement with the panel, or errors and correlations; in "agreement",
-    coefficients of agreement and discrepancy ratios of systems.
-    """
+    """Return whether intervals of a group, "metrics" or "agreement", allow for other annotators."""
     return bool(group(evaluation, name).attrs.get(NEW_ANNOTATORS))
+
+
+_WIDENED: Final = {
+    "top_1_accuracy": "the agreement with the panel", "mean_squared_error": "systems' errors",
+    "correlation": "systems' correlations with the panel",
+}  # fmt: skip
+
+
+def widened(evaluation: xr.DataTree) -> str:
+    """Name the metrics whose intervals allow for other annotators; "" if there are none."""
+    if not allows_for_others(evaluation, "metrics"):
+        return ""
+    draws = group(evaluation, "metrics")
+    return listed([title for name, title in _WIDENED.items() if name in draws])
 
 
 def means_of_items(evaluation: xr.DataTree) -> xr.Dataset:

@@ -350,8 +350,4 @@ def truth(values: xr.Dataset) -> Facts:
 
 def intervals(evaluation: xr.DataTree, *, scopes: bool) -> Facts:
     """Return the name of the intervals, whether they are for two scopes, and for which people."""
-    return {
-        "name": interval_title(), "scopes": scopes,
-        "wide": evidence.allows_for_others(evaluation, "metrics"),
-        "numbers": evidence.is_of_numbers(evaluation),
-    }  # fmt: skip
+    return {"name": interval_title(), "scopes": scopes, "wide": evidence.widened(evaluation)}
