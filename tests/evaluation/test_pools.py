@@ -231,6 +231,11 @@ def test_a_correlation_is_spread_about_its_median_until_the_xcc_is_as_uncertain(
         assert equal == (name != "correlation")
 
 
+def test_an_xcc_that_is_more_uncertain_stays_as_it_is():
+    fit = cross_replication("gaussian", draws=500)
+    assert as_uncertain_between(fit, 0.9 * dx.xcc(fit, scale="observed")) is fit
+
+
 def test_correlations_stay_between_minus_1_and_1():
     fit = cross_replication("gaussian", draws=500)
     out = as_uncertain_between(fit, 30.0 * dx.xcc(fit, scale="observed"))

@@ -366,9 +366,8 @@ def pool_agreement(annotations: xr.Dataset, settings: Settings) -> xr.Dataset:
     r"""Return Krippendorff's alpha of each pool, and chance-corrected agreement of pairs of pools.
 
     The variables ``krippendorff_alpha`` (..., pool), ``cross_kappa`` and ``normalized_cross_kappa``
-    (..., pool, pool\_) are draws from the Bayesian bootstrap; alphas also contain the variation
-    between annotators. The last two are NaN on the diagonal. Observed values have the prefix
-    ``observed_``.
+    (..., pool, pool\_) are draws from the Bayesian bootstrap, with the variation between
+    annotators. The last two are NaN on the diagonal. Observed values have the prefix ``observed_``.
     """
     distance = _distance(annotations)
     bootstrap = Bootstrap(annotations, settings, Notes(), xr.Dataset(), units_of(annotations, None))

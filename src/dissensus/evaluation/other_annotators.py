@@ -371,6 +371,8 @@ def as_uncertain_between(fit: xr.DataTree, cross: xr.DataArray) -> xr.DataTree:
     normalized = metrics.get("normalized_xcc").function(fit, OBSERVED)
     before = _length(xcc)
     longer = (_length(cross.clip(-1.0, 1.0)) / before.where(before > 0)).fillna(1.0).clip(1.0)
+    if not (longer > 1.0).any():
+        return fit
     # The root of the product of both ICCs; in single draws it may be near 0.
     root = (xcc / normalized.where(normalized != 0)).median(SAMPLE)
     shift = (longer - 1.0) * (xcc - xcc.median(SAMPLE)) / root.where(root > 0)
@@ -395,5 +397,5 @@ def _as_correlations(matrices: Floats) -> Floats:
     repaired /= scale[..., :, None] * scale[..., None, :]
     diagonal = np.arange(matrices.shape[-1])
     repaired[..., diagonal, diagonal] = 1.0  # without rounding errors
-    wrong = values[..., :1, None] < 0
+    wrong = values[..., :1, None] < -1e-10  # by more than a rounding error
     return np.asarray(np.where(wrong, repaired.clip(-1.0, 1.0), matrices))
