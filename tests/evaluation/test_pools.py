@@ -165,7 +165,7 @@ def test_a_ratio_of_estimates_may_still_exceed_1():
     assert float(draws.max()) > 1.0
 
 
-@pytest.mark.parametrize("what", ["kappa", "xcc"])
+@pytest.mark.parametrize("what", [pytest.param("kappa", marks=pytest.mark.long), "xcc"])
 def test_intervals_contain_the_agreement_of_all_annotators(what):
     """Of 200 studies, 89 % intervals: .88 and .88 (resampled over items only: .52)."""
     truth = 1.0 / (1.0 + 0.5**2 + 0.5**2 + 1.0)
@@ -252,7 +252,14 @@ def test_correlations_of_three_pools_stay_a_correlation_matrix():
     assert np.linalg.eigvalsh(after).min() > -1e-9
     np.testing.assert_allclose(after, after.swapaxes(-1, -2), atol=1e-12)
     assert abs(after - before).max() > 0.1
-    dx.plan_reliability(out, panel=12, studies=5, random_seed=1)  # simulates from these draws
+
+
+@pytest.mark.long
+def test_reliability_is_planned_from_correlations_that_were_moved():
+    fit = cross_replication("gaussian", draws=100)
+    out = as_uncertain_between(fit, 3.0 * dx.xcc(fit, scale="observed"))
+    plan = dx.plan_reliability(out, panel=12, studies=3, random_seed=1)
+    assert plan.attrs["studies"] == 3
 
 
 def fit_of_study(ann, family, **more):

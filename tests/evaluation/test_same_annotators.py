@@ -140,6 +140,7 @@ def scored(seed, n_annotators=5, n_items=80, leniency=0.8):
 AT = {"reliability": 1.0, "scope": "these items"}
 
 
+@pytest.mark.long
 def test_errors_of_scores_have_the_jackknife_of_fits_without_each_annotator():
     ann, pred, _, _ = scored(1)
     result = dx.evaluate(ann, pred, random_seed=1, **RUN | {"draws": 1000})
