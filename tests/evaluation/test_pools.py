@@ -262,10 +262,10 @@ def test_reliability_is_planned_from_correlations_that_were_moved():
     assert plan.attrs["studies"] == 3
 
 
-def fit_of_study(ann, family, **more):
+def fit_of_study(ann, family):
     return dx.models.cross_replication.fit(
         ann, family=family, draws=500, tune=300, chains=2, random_seed=1, progressbar=False,
-        keep_effects=False, **more,
+        keep_effects=False,
     )  # fmt: skip
 
 

@@ -216,7 +216,7 @@ def test_annotators_without_whom_no_fit_is_possible_leave_the_posterior():
 
 @pytest.mark.long
 def test_intervals_contain_the_error_against_a_large_panel():
-    """Of 40 studies .45 by the posterior alone, and .82."""
+    """Of 40 studies .79 by the posterior alone, and .96 (with three annotators .65, and .95)."""
     held = []
     for seed in range(12):
         ann, pred, mean, answers = scored(seed)

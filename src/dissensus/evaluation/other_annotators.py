@@ -198,7 +198,7 @@ def by_others(
     The annotators' discrepancy and the ratios get noise with the covariance that
     `Versions.covariance` returns. The noise is normal, because the exponential of a t variate has
     no mean. Its 89 % interval is as wide as that of a t distribution; the degrees of freedom are
-    the number of groups minus 1.
+    the number of groups that could be left out, minus 1.
     """
     values = without.values(sums)
     between = values["annotator_discrepancy"][:, None]

@@ -140,22 +140,22 @@ def jackknifed(
     between, freedom = covariance(annotations, estimates, random_seed, progressbar)
     posterior = np.concatenate([x.sel(at).var(SAMPLE).to_numpy() for x in scaled.values()])
     shape = tuple(draws.sizes[dim] for dim in SAMPLE)
-    drawn = noise(posterior, between, freedom, shape, random_seed)
+    drawn = _noise(posterior, between, freedom, shape, random_seed)
     parts = np.split(drawn, len(names), axis=-1)
     out = {}
     for name, part in zip(names, parts, strict=True):
         added = xr.DataArray(part, dims=(CHAIN, DRAW, SYSTEM))
         wide = _SCALES[name].back(scaled[name] + added).transpose(*draws[name].dims)
         out[name] = wide.assign_attrs(draws[name].attrs)
-    if {"mean_absolute_error", "mean_squared_error"} <= set(out):  # a mean square is at least
-        attrs = draws["mean_squared_error"].attrs  # the square of a mean
-        least = out["mean_absolute_error"] ** 2
-        squared = np.maximum(out["mean_squared_error"], least)
-        out["mean_squared_error"] = squared.assign_attrs(attrs)
+    if {"mean_absolute_error", "mean_squared_error"} <= set(out):
+        squared = out["mean_squared_error"]
+        # A mean of squares is at least the square of the mean.
+        possible = np.maximum(squared, out["mean_absolute_error"] ** 2)
+        out["mean_squared_error"] = possible.assign_attrs(squared.attrs)
     return draws.assign(out).assign_attrs({NEW_ANNOTATORS: 1})
 
 
-def noise(
+def _noise(
     posterior: Floats, between: Floats, freedom: int, shape: tuple[int, ...], random_seed: Any
 ) -> Floats:
     """Draw noise (chain, draw, estimate) that makes the variance of draws the jackknife's.
