@@ -7,9 +7,9 @@ share a prior, which is learned from all items and from the systems' predictions
 .. math::
 
     \log \kappa &\sim \mathrm{Normal}(\log K, 1.5), \quad a_k \sim \mathrm{Normal}(0, 1), \quad
-        b_s, c_s \sim \mathrm{Normal}(0, 1.5) \\
+        b_s, c_s, d_s \sim \mathrm{Normal}(0, 1.5) \\
     m_{ik} &\propto \exp\bigl(a_k + \textstyle\sum_s b_s 1[s \text{ predicts } k]
-        + \sum_s c_s \log p_s(k \mid i)\bigr) \\
+        + \sum_s d_s z_{isk} + \sum_s c_s \log p_s(k \mid i)\bigr) \\
     \theta_i &\sim \mathrm{Dirichlet}(\kappa m_i) \\
     s_i \mid \theta_i &\sim \mathrm{Multinomial}(n_i, \theta_i)^{\gamma}
         \quad\text{so that}\quad
@@ -23,25 +23,26 @@ the prior, every annotation counts once, whatever the reliability.
 
 Priors and why. The prior of the plausibilities is learned, with the plausibilities summed out:
 ``concentration`` :math:`\kappa` (the weight of the prior, in annotations), ``label_weight``
-:math:`a` (for up to 30 labels; with more, all are equal), ``prediction_weight`` :math:`b` and, if
-systems predict a probability for every label, ``probability_weight`` :math:`c`. With a flat prior
-and few annotations per item, the posterior is mostly prior. For example, a classifier agrees with
-the hundred annotators of ChaosNLI on .74 of the items. From three annotations of each item, the
-estimate is .60 with the flat prior, and .74 with the learned prior. Predictions are evidence. In a
-model without them, the posterior of an item with the annotations a, b, b is the same whatever the
-systems predict, and all systems are underestimated. A number :math:`\alpha` for ``prior_count``
-fixes the prior at Dirichlet(:math:`\alpha, \dots, \alpha`), as in the source; 1 is uniform over the
-simplex.
+:math:`a` (for up to 30 labels; with more, all are equal), ``prediction_weight`` :math:`b`, if
+systems list several labels in order, ``later_weight`` :math:`d`, with :math:`z_{isk} = 1 / \log_2(1
++ l)` for the l-th label of system s, from the second on, and if systems predict a probability for
+every label, ``probability_weight`` :math:`c`. With a flat prior and few annotations per item, the
+posterior is mostly prior. For example, a classifier agrees with the hundred annotators of ChaosNLI
+on .74 of the items. From three annotations of each item, the estimate is .60 with the flat prior,
+and .74 with the learned prior. Predictions are evidence. In a model without them, the posterior of
+an item with the annotations a, b, b is the same whatever the systems predict, and all systems are
+underestimated. A number :math:`\alpha` for ``prior_count`` fixes the prior at
+Dirichlet(:math:`\alpha, \dots, \alpha`), as in the source; 1 is uniform over the simplex.
 
 Strata. If the annotations have ``stratum=``, such as the systems whose outputs a judge labelled,
 each stratum g has weights of its own, :math:`a_{gk} \sim \mathrm{Normal}(a_k, \sigma_a)`,
-:math:`b_{gs} \sim \mathrm{Normal}(b_s, \sigma_b)` and :math:`c_{gs} \sim \mathrm{Normal}(c_s,
-\sigma_c)`, with :math:`\log \sigma \sim \mathrm{Normal}(0, 1)`: ``stratum_label_weight``,
-``stratum_prediction_weight``, ``stratum_probability_weight``, and ``label_weight_sd`` and so on. So
-a label by a judge that favours one system counts for less in the stratum of that system. Systems
-with few labelled outputs borrow information from the others. With more than 30 labels, only
-predictions and probabilities have weights by stratum. Without strata, the estimated share of good
-outputs is too high for the system that the judge favours, and too low for the other systems.
+:math:`b_{gs} \sim \mathrm{Normal}(b_s, \sigma_b)`, and so for :math:`c` and :math:`d`, with
+:math:`\log \sigma \sim \mathrm{Normal}(0, 1)`: ``stratum_label_weight``,
+``stratum_prediction_weight`` and so on, and ``label_weight_sd`` and so on. So a label by a judge
+that favours one system counts for less in the stratum of that system. Systems with few labelled
+outputs borrow information from the others. With more than 30 labels, only predictions and
+probabilities have weights by stratum. Without strata, the estimated share of good outputs is too
+high for the system that the judge favours, and too low for the other systems.
 
 Limits. A few annotations do not show how well a system predicts items on which the panel is split
 nearly evenly. On these items, the prior treats the system as a member of the panel.
@@ -223,9 +224,10 @@ def fit(
     -------
     xarray.DataTree
         ``posterior`` with ``plausibility`` (chain, draw, item, label) and the learned prior's
-        ``concentration``, ``label_weight`` (label), ``prediction_weight`` (system) and
-        ``probability_weight`` (scored_system), if the model has them, with strata also the
-        parameters by stratum, see the card; ``sample_stats``, ``observed_data``, ``constant_data``.
+        ``concentration``, ``label_weight`` (label), ``prediction_weight`` (system),
+        ``later_weight`` (listing_system) and ``probability_weight`` (scored_system), if the model
+        has them, with strata also the parameters by stratum, see the card; ``sample_stats``,
+        ``observed_data``, ``constant_data``.
 
     Examples
     --------

@@ -12,7 +12,7 @@ import stored
 import xarray as xr
 from component_fits import cross_replication
 
-from dissensus.evaluation import runs
+from dissensus.evaluation import scoring
 from dissensus.evaluation.components import component_draws
 
 SAMPLE = ("chain", "draw")
@@ -56,8 +56,8 @@ def _score(side, rng):
     names = ("top_1_accuracy", "top_2_accuracy")
     draws = {name: old.copy(data=_draws(rng, 0.3, 0.9, old.shape[2:])) for name in names}
     side["metrics"] = xr.Dataset(draws)
-    side["comparison"] = runs.comparison(side["metrics"].to_dataset())
-    side["diagnostics"] = runs.diagnostics(side["metrics"].to_dataset())
+    side["comparison"] = scoring.comparison(side["metrics"].to_dataset())
+    side["diagnostics"] = scoring.diagnostics(side["metrics"].to_dataset())
     certainty = side["certainty"].to_dataset()
     values = certainty["annotation_certainty"]
     drawn = values.copy(data=rng.uniform(0.4, 1, values.shape))

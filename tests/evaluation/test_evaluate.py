@@ -14,7 +14,7 @@ from lean import LEAN
 from refusals import check_refused
 
 import dissensus as dx
-from dissensus.evaluation import runs
+from dissensus.evaluation import runs, scoring
 from dissensus.evaluation.recipes import Recipe, shares
 
 
@@ -269,7 +269,7 @@ def test_a_tie_counts_in_parts_however_labels_are_named():
         who = [k for labels in given.values() for k in range(len(labels))]
         ann = dx.annotations({"item": item, "annotator": who, "label": label}, labels=sorted(names))
         pred = dx.predictions({"item": [0, 1, 2, 3], "system": ["s"] * 4, "label": [new["a"]] * 4})
-        result = runs.score_point(shares(ann), pred, "raise")["naive_top_1_accuracy"].item()
+        result = scoring.score_point(shares(ann), pred, "raise")["naive_top_1_accuracy"].item()
         assert result == pytest.approx((1 / 2 + 1 / 2 + 0 + 1 / 3) / 4)
         assert result == pytest.approx(dx.majority_vote_accuracy(ann, pred).item())
 

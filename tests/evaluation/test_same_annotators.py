@@ -89,7 +89,7 @@ def study(seed, n_items=200, n_annotators=8, differ=1.5):
 def test_all_that_is_shown_of_the_panel_has_the_wider_draws(monkeypatch):
     ann, pred, _ = study(1, 30, 5)
     plain = dx.evaluate(ann, pred, random_seed=1, **RUN)
-    monkeypatch.setattr(same_annotators, "covariance", lambda *_: (np.array([[0.04]]), 4))
+    monkeypatch.setattr(same_annotators, "covariance", lambda *_: (0.04 * np.eye(4), 4))
     wide = dx.evaluate(ann, pred, random_seed=1, **RUN)
     assert wide["metrics"].attrs["new_annotators"] == 1
     at = {"reliability": 1.0, "scope": "these items"}

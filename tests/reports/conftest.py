@@ -11,7 +11,7 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus.dims import SCOPES
-from dissensus.evaluation import runs
+from dissensus.evaluation import scoring
 from dissensus.reports import checks
 from dissensus.reports.sentences import paragraph
 
@@ -142,8 +142,8 @@ def dictated(evaluate):
         naive = xr.DataArray(point, dims="system", coords={"system": list(means)})
         statistics = result["statistics"].to_dataset().drop_dims("system", errors="ignore")
         result["metrics"] = draws
-        result["comparison"] = runs.comparison(draws)
-        result["diagnostics"] = runs.diagnostics(draws)
+        result["comparison"] = scoring.comparison(draws)
+        result["diagnostics"] = scoring.diagnostics(draws)
         result["statistics"] = statistics.assign({f"naive_{metric}": naive})
         result["discrepancy"] = result["discrepancy"].to_dataset().drop_dims("system")
         return result

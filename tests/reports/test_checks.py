@@ -10,7 +10,7 @@ from reports.conftest import spoken
 import dissensus as dx
 from dissensus.cli.options import as_options
 from dissensus.cli.tables import results
-from dissensus.evaluation import doubts, runs
+from dissensus.evaluation import doubts, scoring
 from dissensus.reports import checks
 from dissensus.reports.sentences import sentences
 
@@ -98,7 +98,7 @@ def test_metrics_are_rough_before_they_are_not_to_be_relied_on(dictated, drift, 
     draws["top_1_accuracy"] = (draws["top_1_accuracy"] + drift * ramp).transpose(
         *draws["top_1_accuracy"].dims
     )
-    tree["metrics"], tree["diagnostics"] = draws, runs.diagnostics(draws)
+    tree["metrics"], tree["diagnostics"] = draws, scoring.diagnostics(draws)
     assert [name for name, _ in checks.cautions(tree)] == ["rough"] * (kind == "rough")
     assert bool(checks.troubles(tree)) == (kind == "trouble")
     assert (dx.summary(tree)["doubt"] != "").any() == (kind == "trouble")

@@ -13,7 +13,7 @@ from reports.test_sections import with_accuracy
 import dissensus as dx
 from dissensus import plots
 from dissensus.dims import SAMPLE, SCOPES
-from dissensus.evaluation import runs
+from dissensus.evaluation import scoring
 from dissensus.plots._source import interval
 from dissensus.reports import (
     checks,
@@ -64,7 +64,7 @@ def with_draws(evaluation, first, second, new=None):
         ("chain", "draw", "reliability", "scope", "system"), attrs={"better": "higher"},
     )  # fmt: skip
     tree["metrics"] = xr.Dataset({"top_1_accuracy": values})
-    tree["comparison"] = runs.comparison(tree["metrics"].to_dataset())
+    tree["comparison"] = scoring.comparison(tree["metrics"].to_dataset())
     return tree
 
 
@@ -122,7 +122,7 @@ def test_a_single_system_and_systems_that_are_the_same(dictated):
 def test_smaller_is_better_where_it_is(dictated):
     tree = dictated({"a": [0.8], "b": [0.6]}, metric="expected_loss")
     tree["metrics"]["expected_loss"].attrs["better"] = "lower"
-    tree["comparison"] = runs.comparison(tree["metrics"].to_dataset())
+    tree["comparison"] = scoring.comparison(tree["metrics"].to_dataset())
     assert headline_of(tree).startswith(
         "b is the better of 2 systems: it has an expected loss of .600"
     )
@@ -253,7 +253,7 @@ def test_systems_that_are_the_same_are_best_only_if_no_other_is(dictated):
     draws = third["metrics"].to_dataset()
     draws["top_1_accuracy"].loc[{"system": "b"}] = draws["top_1_accuracy"].sel(system="a")
     third["metrics"] = draws
-    third["comparison"] = runs.comparison(draws)
+    third["comparison"] = scoring.comparison(draws)
     assert lead_of(third).equal == []
     assert boxes(third)[-1].word == "Careful"
     assert "do equally well" not in headline_of(third)

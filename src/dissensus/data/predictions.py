@@ -18,7 +18,15 @@ from dissensus.data.prediction_schema import (
 )
 from dissensus.data.schema import checked_predictions
 from dissensus.data.sets import gathered, of_columns, refuse_words
-from dissensus.dims import ITEM, LABEL, POSITION, SCORED_SYSTEM, STRATUM, SYSTEM
+from dissensus.dims import (
+    ITEM,
+    LABEL,
+    LISTING_SYSTEM,
+    POSITION,
+    SCORED_SYSTEM,
+    STRATUM,
+    SYSTEM,
+)
 from dissensus.errors import (
     AnnotationError,
     PredictionError,
@@ -471,10 +479,12 @@ class Features(NamedTuple):
     """Features of a learned prior: predictions and probabilities of systems, strata of items."""
 
     values: list[Floats]
-    """Arrays (item, label), one for each feature: first predictions, then log probabilities. They
-    are 0 for items without a prediction."""
+    """Arrays (item, label), one for each feature: first labels, later labels, log probabilities.
+    They are 0 for items without a prediction."""
     systems: list[Any]
     """Names of the systems with predictions, in the order of the features."""
+    with_lists: list[Any]
+    """Names of the systems that list several labels, without probabilities, in the same order."""
     with_probabilities: list[Any]
     """Names of the systems with probabilities, in the order of the features."""
     stratum: Ints | None = None
@@ -483,13 +493,16 @@ class Features(NamedTuple):
     """Names of the strata."""
 
     @property
-    def kinds(self) -> tuple[int, int]:
-        """Number of features that are predictions, and number that are log probabilities."""
-        return len(self.systems), len(self.with_probabilities)
+    def kinds(self) -> tuple[int, int, int]:
+        """Number of features that are first labels, later labels, and log probabilities."""
+        return len(self.systems), len(self.with_lists), len(self.with_probabilities)
 
     def coords(self) -> dict[str, list[Any]]:
         """Return the names of systems and strata, by dimension."""
-        names = {SYSTEM: self.systems, SCORED_SYSTEM: self.with_probabilities}
+        names = {
+            SYSTEM: self.systems, LISTING_SYSTEM: self.with_lists,
+            SCORED_SYSTEM: self.with_probabilities,
+        }  # fmt: skip
         return names | ({STRATUM: list(self.strata)} if self.strata else {})
 
     def by_stratum(self, annotations: xr.Dataset) -> Features:
@@ -497,18 +510,17 @@ class Features(NamedTuple):
         return self._replace(**_strata(annotations))
 
 
-def features(
-    predictions: xr.Dataset | None, items: Array, labels: Array, *, whole_lists: bool = False
-) -> Features:
+def features(predictions: xr.Dataset | None, items: Array, labels: Array) -> Features:
     """Return predictions as features of items and labels.
 
     Features of items without predictions are 0, and labels outside the label space are ignored. The
     first label of a list has the value 1; labels that are tied in the first block share the 1.
-    Later labels have the value 0. With ``whole_lists`` they have the value 1 / log2(1 + block), the
-    discount of Jarvelin & Kekalainen (2002), unless the system has probabilities.
+    Later labels are a feature of their own, because a system's second labels may tell much about
+    the panel or nothing. Their value is 1 / log2(1 + block), the discount of Jarvelin & Kekalainen
+    (2002). Systems with probabilities do not have this feature.
     """
     if predictions is None:
-        return Features([], [], [])
+        return Features([], [], [], [])
     predictions = checked_predictions(predictions)
     if "label_code" not in predictions:
         raise PredictionError(
@@ -521,20 +533,23 @@ def features(
     place = np.append(tables.match(predictions[LABEL].to_numpy(), labels), -1)[code]
     block = np.where(place >= 0, predictions["block"].transpose(*dims).to_numpy(), 0)
     row = tables.match(items, predictions[ITEM].to_numpy())
-    answers, logs, scored = [], [], []
+    answers, laters, logs, listing, scored = [], [], [], [], []
     for s, name in enumerate(names):
         first = block[:, s] == 1
         part = first / np.maximum(first.sum(axis=1, keepdims=True), 1)
         answers.append(_laid(part, place[:, s], row, len(labels)))
         probability = probabilities(predictions, s, labels)
-        if probability is None and whole_lists:
-            later = np.where(block[:, s] > 1, 1 / np.log2(1 + np.maximum(block[:, s], 1)), 0.0)
-            answers[s] += _laid(later, place[:, s], row, len(labels))
-        elif probability is not None:
+        if probability is None:
+            later = block[:, s] > 1
+            if later.any():
+                discount = later / np.log2(1 + np.maximum(block[:, s], 1))
+                laters.append(_laid(discount, place[:, s], row, len(labels)))
+                listing.append(name)
+        else:
             least = np.maximum(np.append(probability, np.zeros((1, len(labels))), axis=0), LEAST)
             logs.append(np.log(least / least.sum(axis=1, keepdims=True))[row])
             scored.append(name)
-    return Features(answers + logs, names, scored)
+    return Features(answers + laters + logs, names, listing, scored)
 
 
 def check_predicted(items: Array, predictions: xr.Dataset | None) -> None:

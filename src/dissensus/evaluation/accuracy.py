@@ -39,7 +39,7 @@ from dissensus.errors import (
     brief,
 )
 from dissensus.evaluation.observed import are_classes, first_labels
-from dissensus.evaluation.runs import clusters_of
+from dissensus.evaluation.scoring import clusters_of
 from dissensus.evaluation.section import (
     AUTO,
     FEWEST,

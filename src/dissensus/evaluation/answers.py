@@ -21,7 +21,7 @@ from dissensus.data.predictions import features
 from dissensus.data.rows import ranking_code, ranks
 from dissensus.data.tables import match
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, RELIABILITY, SCOPE, SCOPES, SYSTEM
-from dissensus.evaluation.runs import clusters_of
+from dissensus.evaluation.scoring import clusters_of
 from dissensus.evaluation.section import NONE, Groups
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Flags, Floats, Ints

@@ -65,7 +65,8 @@ def covariance(
     .. math:: \frac{G - 1}{G} \sum_g (t_{-g} - \bar t)(t_{-g} - \bar t)^\top
 
     is the delete-a-group jackknife with G groups of annotators, Shao & Tu (1995), *The Jackknife
-    and Bootstrap*, section 2.3. ``estimate`` returns the estimates from some annotations.
+    and Bootstrap*, section 2.3. ``estimate`` returns the estimates from some annotations; those
+    that are undefined are left out.
     """
     people, annotator = np.unique(annotations["annotator_code"].to_numpy(), return_inverse=True)
     n_groups = min(len(people), _GROUPS)
@@ -73,8 +74,8 @@ def covariance(
     group = (order % n_groups)[annotator]
     left_out = tracked(range(n_groups), "Fitting without some annotators", progressbar)
     parts = (as_checked(annotations.isel({ANNOTATION: group != g})) for g in left_out)
-    each = np.stack([estimate(part) for part in parts])
-    apart = each - each.mean(axis=0)
+    each = np.ma.masked_invalid(np.stack([estimate(part) for part in parts]))
+    apart = (each - each.mean(axis=0)).filled(0.0)
     return np.asarray((n_groups - 1) / n_groups * apart.T @ apart), n_groups - 1
 
 
@@ -101,22 +102,24 @@ class _Scale(NamedTuple):
 
 _NEAR_1: Final = 1.0 - 1e-6
 """Maximum absolute correlation: Fisher's scale is infinite at 1."""
+_SHARE: Final = _Scale(lambda x: x, lambda x: x.clip(0.0, 1.0))
 _SCALES: Final = {
-    "top_1_accuracy": _Scale(lambda x: x, lambda x: x.clip(0.0, 1.0)),
     # A shift of all scores, such as the annotators' leniency, changes these two by as much. An
     # error that noise makes negative counts as positive, as a shift in the other direction.
     "mean_absolute_error": _Scale(lambda x: x, abs),
     "mean_squared_error": _Scale(np.sqrt, lambda x: x**2),
     "correlation": _Scale(lambda x: np.arctanh(x.clip(-_NEAR_1, _NEAR_1)), np.tanh),
+    "log_score": _Scale(lambda x: x, lambda x: x.clip(max=0.0)),
+    "brier_score": _Scale(lambda x: x, lambda x: x.clip(0.0, 2.0)),
 }
-"""Metrics that get the variation between annotators."""
+"""Scales of metrics that are not shares between 0 and 1."""
 _MODELS: Final = ("dirichlet", "normal_scores")
-"""Models whose metrics get it."""
+"""Models whose metrics get the variation between annotators."""
 
 
-def can_be_widened(draws: xr.Dataset, model: str) -> bool:
-    """Return whether a metric of a model can get the variation between annotators."""
-    return model in _MODELS and any(name in _SCALES for name in draws)
+def can_be_widened(model: str) -> bool:
+    """Return whether metrics of a model can get the variation between annotators."""
+    return model in _MODELS
 
 
 def jackknifed(
@@ -129,30 +132,44 @@ def jackknifed(
     draws is taken ``at`` one reliability and scope. The noise of all metrics and systems is drawn
     together.
     """
-    names = [name for name in _SCALES if name in draws]
-    scaled = {name: _SCALES[name].forth(draws[name]) for name in names}
+    names = [str(name) for name in draws]
+    scales = [_SCALES.get(name, _SHARE) for name in names]
+    scaled = [scale.forth(draws[name]) for name, scale in zip(names, scales, strict=True)]
 
     def estimates(part: xr.Dataset) -> Floats:
-        means = estimate(part)
-        each = (_SCALES[name].forth(means[name].sel({SYSTEM: draws[SYSTEM]})) for name in names)
-        return np.nan_to_num(np.concatenate([values.to_numpy() for values in each]))
+        means = estimate(part).sel({SYSTEM: draws[SYSTEM]})
+        each = (scale.forth(means[name]) for name, scale in zip(names, scales, strict=True))
+        return np.concatenate([values.to_numpy() for values in each])
 
     between, freedom = covariance(annotations, estimates, random_seed, progressbar)
-    posterior = np.concatenate([x.sel(at).var(SAMPLE).to_numpy() for x in scaled.values()])
+    posterior = np.concatenate([x.sel(at).var(SAMPLE).to_numpy() for x in scaled])
     shape = tuple(draws.sizes[dim] for dim in SAMPLE)
     drawn = _noise(posterior, between, freedom, shape, random_seed)
-    parts = np.split(drawn, len(names), axis=-1)
-    out = {}
-    for name, part in zip(names, parts, strict=True):
-        added = xr.DataArray(part, dims=(CHAIN, DRAW, SYSTEM))
-        wide = _SCALES[name].back(scaled[name] + added).transpose(*draws[name].dims)
-        out[name] = wide.assign_attrs(draws[name].attrs)
-    if {"mean_absolute_error", "mean_squared_error"} <= set(out):
-        squared = out["mean_squared_error"]
+    out = draws.copy()
+    for name, scale, before, part in zip(
+        names, scales, scaled, np.split(drawn, len(names), axis=-1), strict=True
+    ):
+        wide = scale.back(before + xr.DataArray(part, dims=(CHAIN, DRAW, SYSTEM)))
+        out[name] = wide.transpose(*draws[name].dims).assign_attrs(draws[name].attrs)
+    return _possible(out).assign_attrs({NEW_ANNOTATORS: 1})
+
+
+_NOT_ABOVE: Final = (("top_1_accuracy", "top_2_accuracy"), ("top_2_accuracy", "top_3_accuracy"))
+"""Pairs of metrics of which the first cannot be larger."""
+
+
+def _possible(draws: xr.Dataset) -> xr.Dataset:
+    """Return draws of metrics that are possible together, after noise was added to each."""
+    for lower, upper in _NOT_ABOVE:
+        if {lower, upper} <= set(draws):
+            larger = np.maximum(draws[lower], draws[upper])
+            draws[upper] = larger.assign_attrs(draws[upper].attrs)
+    if {"mean_absolute_error", "mean_squared_error"} <= set(draws):
+        squared = draws["mean_squared_error"]
         # A mean of squares is at least the square of the mean.
-        possible = np.maximum(squared, out["mean_absolute_error"] ** 2)
-        out["mean_squared_error"] = possible.assign_attrs(squared.attrs)
-    return draws.assign(out).assign_attrs({NEW_ANNOTATORS: 1})
+        larger = np.maximum(squared, draws["mean_absolute_error"] ** 2)
+        draws["mean_squared_error"] = larger.assign_attrs(squared.attrs)
+    return draws
 
 
 def _noise(

@@ -36,7 +36,7 @@ from dissensus.evaluation.answers import TRUTH, question_of
 from dissensus.evaluation.doubts import DOUBT, of_metrics
 from dissensus.evaluation.observed import observed
 from dissensus.evaluation.provenance import provenance
-from dissensus.evaluation.runs import (
+from dissensus.evaluation.scoring import (
     clusters_of,
     comparison,
     diagnostics,

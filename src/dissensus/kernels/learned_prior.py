@@ -11,12 +11,13 @@ An item's prior favours its predicted labels:
 
 with counts :math:`n_i` of the item's labels and the reliability :math:`\gamma`. A feature
 :math:`z_{if}` has a value for each label: 1 for the label that a system predicted and 0 for others,
-or the logarithms of a system's probabilities. Most labels of an item have count 0 and features 0.
-Loops are therefore over *cells*, the labels with a count or feature that is not 0.
+discounts of the later labels of a list, or the logarithms of a system's probabilities. Most labels
+of an item have count 0 and features 0. Loops are therefore over *cells*, the labels with a count or
+feature that is not 0.
 
 If items belong to several strata, each stratum has separate weights, which vary around :math:`(a,
-w)`. The standard deviations between strata are learned too: one for weights of labels, one for
-weights of predicted labels, and one for weights of log probabilities.
+w)`. The standard deviations between strata are learned too: one for weights of labels, and one for
+weights of each kind of feature: first labels, later labels, and log probabilities.
 
 The hyperparameters are drawn by elliptical slice sampling, see `dissensus.kernels.ellipses`.
 """
@@ -133,7 +134,7 @@ class Layout(NamedTuple):
     n_free: int
     """Number of labels with a weight: all, or 0."""
     kinds: tuple[int, ...] = ()
-    """Number of features of each kind: predictions, and log probabilities."""
+    """Number of features of each kind: first labels, later labels, and log probabilities."""
     n_strata: int = 0
     """Number of strata; 0 if there is only one."""
 

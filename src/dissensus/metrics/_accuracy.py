@@ -9,16 +9,14 @@ import numpy as np
 import xarray as xr
 
 from dissensus import arguments
-from dissensus.data.alignment import common_items
 from dissensus.data.plausibility import plausibility_of, space
 from dissensus.dims import CHAIN, DRAW, ITEM, SAMPLE
 from dissensus.kernels.candidates import modal_share, set_codes
 from dissensus.kernels.overlap import holds_first, same_set
 from dissensus.metrics._blocks import PART, by_block, coords_of, front, is_lazy
-from dissensus.metrics._insight import insights, with_insight
+from dissensus.metrics._insight import with_insight
 from dissensus.metrics._lists import (
     PLACE,
-    check_lists,
     from_top,
     list_metric,
     require_draws,
@@ -64,11 +62,11 @@ def top_k_accuracy(
         What to do about items without a plausibility or predictions.
     insight : "learned" or DataArray (..., system), optional
         A system's knowledge of the panel beyond the item's labels. Insight is added to the log odds
-        that a prediction is the most plausible label, on items where draws disagree about that
-        label. It cannot be estimated from labels: "learned" draws it from a distribution chosen on
-        real panels with ten or more labels per item (`docs/validation.md`). Use it for fits of
-        `models.dirichlet` or `models.plackett_luce` with a learned prior, as `evaluate` does. By
-        default insight is 0: on evenly split items, systems are assumed to err like annotators.
+        that a prediction is right, on items where draws disagree about that. It cannot be estimated
+        from labels: "learned" draws it from a distribution chosen on real panels with ten or more
+        labels per item (`docs/validation.md`). Use it for fits of `models.dirichlet` or
+        `models.plackett_luce` with a learned prior, as `evaluate` does. By default insight is 0: on
+        evenly split items, systems are assumed to err like annotators.
     random_seed : int, optional
         Seed of the bootstrap and of insight.
 
@@ -101,13 +99,9 @@ def top_k_accuracy(
     def depth(lists: xr.Dataset, top: int) -> xr.DataArray:  # noqa: ARG001
         return xr.DataArray(np.int64(k))
 
-    prepare = from_top(1, holds_first, depth)
-    if insight is not None:
-        check_lists(predictions)
-        theta = plausibility_of(plausibility)
-        _, scored = common_items(theta[ITEM], predictions, on_missing)
-        insight_draws = insights(insight, theta, scored, random_seed)
-        prepare = with_insight(prepare, insight_draws, random_seed)
+    prepare = with_insight(
+        from_top(1, holds_first, depth), insight, plausibility, predictions, on_missing, random_seed
+    )
     return list_metric(
         plausibility, predictions, prepare,
         name=f"top_{k}_accuracy", weights=weights, per_item=per_item,
@@ -123,6 +117,7 @@ def set_accuracy(
     weights: Any = None,
     per_item: bool = False,
     on_missing: str = "raise",
+    insight: Any = None,
     random_seed: Any = None,
 ) -> xr.DataArray:
     r"""Share of items whose predicted set is the most plausible set of the same size.
@@ -135,7 +130,7 @@ def set_accuracy(
         As in `top_k_accuracy`.
     k : int, optional
         Take the first k labels of each list as C; by default the whole list.
-    weights, per_item, on_missing, random_seed
+    weights, per_item, on_missing, insight, random_seed
         As in `top_k_accuracy`.
 
     Returns
@@ -168,8 +163,12 @@ def set_accuracy(
     def depth(lists: xr.Dataset, top: int) -> xr.DataArray:
         return lists["length"].clip(max=top)
 
+    prepare = with_insight(
+        from_top(np.inf if limit is None else limit, same_set, depth), insight, plausibility,
+        predictions, on_missing, random_seed,
+    )  # fmt: skip
     return list_metric(
-        plausibility, predictions, from_top(np.inf if limit is None else limit, same_set, depth),
+        plausibility, predictions, prepare,
         name="set_accuracy" if limit is None else f"top_{limit}_set_accuracy",
         weights=weights, per_item=per_item,
         on_missing=on_missing, random_seed=random_seed,

@@ -5,7 +5,7 @@ plausible label of evenly split items. On these items, a learned prior treats a 
 of the panel. A system that gives the panel's most plausible label on these items is underestimated,
 and a few labels cannot show this. So *insight*, one number for each system, is drawn from a fixed
 distribution and not estimated. It is added to the log odds that a prediction is the most plausible
-label. Decision 0017 gives the source of the distribution.
+label, or a list the most plausible list. Decision 0017 gives the source of the distribution.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus.data.plausibility import Space
+from dissensus.data.alignment import common_items
+from dissensus.data.plausibility import Space, plausibility_of
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.majority import leaned
 from dissensus.kernels.random import generator, item_keys, name_hashes
 from dissensus.kernels.types import Floats, Keys
-from dissensus.metrics._lists import Prepare, Score, require_draws
+from dissensus.metrics._lists import Prepare, Score, check_lists, require_draws
 
 LEARNED: Final = "learned"
 SCALE: Final = 0.2
@@ -103,11 +104,23 @@ def draw_insights(
     return xr.DataArray(drawn, dims=(*SAMPLE, SYSTEM), coords=coords)
 
 
-def with_insight(prepare: Prepare, insight: xr.DataArray, random_seed: Any) -> Prepare:
-    """Return a function like ``prepare``; each system's scores are shifted by its insight."""
+def with_insight(
+    prepare: Prepare, insight: Any, plausibility: Any, predictions: xr.Dataset, on_missing: str,
+    random_seed: Any,
+) -> Prepare:  # fmt: skip
+    """Return a function like ``prepare``; each system's scores are shifted by its insight.
+
+    ``insight`` is an argument of a metric: None leaves the scores as they are.
+    """
+    if insight is None:
+        return prepare
+    check_lists(predictions)
+    theta = plausibility_of(plausibility)
+    _, scored = common_items(theta[ITEM], predictions, on_missing)
+    drawn = insights(insight, theta, scored, random_seed)
 
     def leaning(theta: xr.DataArray, lists: xr.Dataset, label_space: Space) -> Score:
-        score, lean = prepare(theta, lists, label_space), leans(theta, insight, random_seed)
+        score, lean = prepare(theta, lists, label_space), leans(theta, drawn, random_seed)
         return lambda answers: lean(score(answers), answers[SYSTEM].item())
 
     return leaning

@@ -19,6 +19,7 @@ from dissensus.kernels.overlap import (
     kendall_dense,
     weighted_overlap,
 )
+from dissensus.metrics._insight import with_insight
 from dissensus.metrics._lists import (
     OUTSIDE,
     PLACE,
@@ -111,6 +112,7 @@ def average_overlap(
     weights: Any = None,
     per_item: bool = False,
     on_missing: str = "raise",
+    insight: Any = None,
     random_seed: Any = None,
 ) -> xr.DataArray:
     r"""Mean overlap over the depths 1, ..., L, in which first places have the most weight.
@@ -123,7 +125,7 @@ def average_overlap(
         As in `top_k_accuracy`.
     depth : int
         L. Beyond the end of a shorter list, the overlap is constant.
-    weights, per_item, on_missing, random_seed
+    weights, per_item, on_missing, insight, random_seed
         As in `top_k_accuracy`.
 
     Returns
@@ -155,8 +157,11 @@ def average_overlap(
         repeats = xr.where(depths == length, depth - length + 1, 1.0 * (depths < length))
         return repeats / (depth * depths)
 
+    prepare = with_insight(
+        _weighted(depth, weigh), insight, plausibility, predictions, on_missing, random_seed
+    )
     return list_metric(
-        plausibility, predictions, _weighted(depth, weigh), name=f"average_overlap_at_{depth}",
+        plausibility, predictions, prepare, name=f"average_overlap_at_{depth}",
         weights=weights, per_item=per_item, on_missing=on_missing, random_seed=random_seed,
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SCOPE, S
 from dissensus.evaluation.accuracy import on_average
 from dissensus.evaluation.answers import spread_of, votes_of
 from dissensus.evaluation.evidence import METRIC as PANEL
-from dissensus.evaluation.runs import clusters_of
+from dissensus.evaluation.scoring import clusters_of
 from dissensus.metrics._items import bootstrap_weights, over_items
 from dissensus.plots._source import NEW, THESE
 from dissensus.reports import evidence

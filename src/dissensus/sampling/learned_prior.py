@@ -15,7 +15,15 @@ from dissensus.data.chunks import chunks_of, is_chunked
 from dissensus.data.predictions import Features, features
 from dissensus.data.rows import label_counts
 from dissensus.data.schema import checked_annotations
-from dissensus.dims import ITEM, LABEL, SAMPLE, SCORED_SYSTEM, STRATUM, SYSTEM
+from dissensus.dims import (
+    ITEM,
+    LABEL,
+    LISTING_SYSTEM,
+    SAMPLE,
+    SCORED_SYSTEM,
+    STRATUM,
+    SYSTEM,
+)
 from dissensus.errors import ArgumentError
 from dissensus.kernels.ellipses import SD_SPREAD
 from dissensus.kernels.learned_prior import (
@@ -71,6 +79,7 @@ class LearnedPrior(NamedTuple):
         names = (
             list(labels[: layout.n_free]),
             item_features.systems,
+            item_features.with_lists,
             item_features.with_probabilities,
         )
         first, place = 0, 1 + layout.n_weights
@@ -197,9 +206,12 @@ def plausibilities(
 
 
 WEIGHTS: Final = {
-    "label_weight": LABEL, "prediction_weight": SYSTEM, "probability_weight": SCORED_SYSTEM,
+    "label_weight": LABEL, "prediction_weight": SYSTEM, "later_weight": LISTING_SYSTEM,
+    "probability_weight": SCORED_SYSTEM,
 }  # fmt: skip
 """The name of each kind of weights, and its dimension."""
+EVIDENCE: Final = tuple(WEIGHTS)[1:]
+"""Weights of features, in the order of `Features.kinds`."""
 HYPERPARAMETERS: Final[tuple[str, ...]] = ("concentration", *WEIGHTS)
 
 
@@ -253,9 +265,7 @@ def in_graph(n_labels: int, item_features: Features, typical: float, code: Any =
             # Negative codes select the last entry, 0.
             tilt = pt.concatenate([tilt, [0.0]])[pt.maximum(code, -1)]
     values = iter(item_features.values)
-    for name, size in zip(
-        ("prediction_weight", "probability_weight"), item_features.kinds, strict=True
-    ):
+    for name, size in zip(EVIDENCE, item_features.kinds, strict=True):
         if size:
             weight = weights(name, FEATURE_SPREAD)
             own = [weight[:, k, None] if item_features.strata else weight[k] for k in range(size)]

@@ -216,7 +216,7 @@ def _candidates(
 ) -> tuple[Features, Layout]:
     """Return the features from predictions, and the layout of each item's candidates."""
     items, labels = (annotations[dim].to_numpy() for dim in (ITEM, LABEL))
-    item_features = features(predictions, items, labels, whole_lists=True)
+    item_features = features(predictions, items, labels)
     # With other settings, unnamed labels are absent or have no separate prior.
     extra = (
         has_own_prior(item_features, len(items), len(labels))

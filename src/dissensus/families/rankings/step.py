@@ -42,6 +42,7 @@ from dissensus.families.rankings.learned_prior import PriorCells
 from dissensus.kernels.rankings import Rankings
 from dissensus.kernels.types import Floats, Ints
 from dissensus.sampling.interpreter import Point, of_point, uncompiled
+from dissensus.sampling.learned_prior import EVIDENCE
 from dissensus.sampling.proof import codes, constants, prove_free, shapes
 from dissensus.sampling.step import WholeModelStep, first_point, is_as_written, unfit
 
@@ -179,16 +180,13 @@ def _shared_prior(model: Any, rankings: list[Any]) -> _Prior:
     item, label, size, features = constants(model, [model[f"cell_{n}"] for n in PriorCells._fields])
     n_labels = len(constants(model, [model["label_number"]])[0])
     shape_of = shapes(model)
-    systems, scored = (
-        list(range(*shape_of.get(name, (0,))))
-        for name in ("prediction_weight", "probability_weight")
-    )
-    if features.shape[1:] != (len(systems) + len(scored),):
-        raise unfit(f"a feature for each of {len(systems) + len(scored)} weights", "others")
+    item_features = Features([], *(list(range(*shape_of.get(name, (0,)))) for name in EVIDENCE))
+    n_weights = sum(item_features.kinds)
+    if features.shape[1:] != (n_weights,):
+        raise unfit(f"a feature for each of {n_weights} weights", "others")
     if (label >= n_labels).any() or not (size > 0).all():
         raise unfit(f"cells of one or more of {n_labels} labels each", "others")
     cells = PriorCells(codes(item, len(item), "items of cells"), label, size, features)
-    item_features = Features([], systems, scored)
     sizes = {LABEL: n_labels, "cell": len(item), "feature": features.shape[1]}
     coords = {n: np.arange(k) for n, k in sizes.items()} | item_features.coords()
     with Model(coords=coords, model=None) as reference:

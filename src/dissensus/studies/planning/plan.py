@@ -132,7 +132,8 @@ def _posterior(
     if not isinstance(prior_count, str):
         keys: Any = rng.integers(2**64, size=n_items, dtype=np.uint64)
         return draw_dirichlet(prior_count + reliability * counts, keys, draws).theta
-    answer, votes = Features([np.eye(n_labels)[answers]], ["system"], []), counts.astype(np.float64)
+    answer = Features([np.eye(n_labels)[answers]], ["system"], [], [])
+    votes = counts.astype(np.float64)
     prior = learned([(votes, answer)], (1, draws), _WARM_UP, rng)
     seed = fitting.stream_seed(rng)
     theta = plausibilities(prior, reliability * votes, answer, np.arange(n_items), (1, draws), seed)
