@@ -59,13 +59,16 @@ COVARIATES = {
 }  # fmt: skip
 """Terms of items, of annotators, and of both."""
 
+_FIRST = np.array([0, 1, 1, 1, 0, 0, 0, 1])
+_TWICE = np.array([1, 2, 4, 6, 7])
 SAID = {
     "predictions": dx.predictions({
-        "item": [f"i{i}" for i in range(N_ITEMS)], "system": ["judge"] * N_ITEMS,
-        "label": [0, 1, 1, 1, 0, 0, 0, 1],
-    }),
+        "item": [f"i{i}" for i in [*range(N_ITEMS), *_TWICE]], "system": ["judge"] * 13,
+        "label": np.append(_FIRST, 1 - _FIRST[_TWICE]), "rank": [1] * N_ITEMS + [2] * 5,
+    }, rank="rank"),
 }  # fmt: skip
-"""A judge's labels, who says both in each stratum of the design "strata"."""
+"""A judge's labels, who says both in each stratum of the design "strata", and of some items both
+in order."""
 
 OF_ANNOTATORS = {"formula": "~ age + group", "annotators": COVARIATES["annotators"]}
 

@@ -17,12 +17,26 @@ def of(values, *systems):
     return xr.DataArray(np.array(values), dims="system", coords={"system": list(systems)})
 
 
+METRICS = (dx.top_k_accuracy, dx.set_accuracy, dx.average_overlap)
+
+
+@pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("k", [1, 2, 4])
-def test_none_at_all_changes_nothing(make, k):
+def test_none_at_all_changes_nothing(make, metric, k):
     theta = make.theta(3, n_items=20)
     pred = make.lists(3, theta)
-    accuracy = dx.top_k_accuracy(theta, pred, k, insight=of([0.0, 0.0], "t", "s"))
-    xr.testing.assert_allclose(accuracy, dx.top_k_accuracy(theta, pred, k), atol=1e-12)
+    value = metric(theta, pred, k, insight=of([0.0, 0.0], "t", "s"))
+    xr.testing.assert_allclose(value, metric(theta, pred, k), atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_with_all_of_it_each_item_has_its_best_or_its_worst_score(make, metric):
+    theta = make.theta(3, n_items=20)
+    pred = make.lists(3, theta, ties=False)
+    plain = metric(theta, pred, 2, per_item=True)
+    for insight, end in ((800.0, plain.max(DRAWS)), (-800.0, plain.min(DRAWS))):
+        value = metric(theta, pred, 2, per_item=True, insight=of([insight] * 2, "s", "t"))
+        xr.testing.assert_allclose(value, end.broadcast_like(value).transpose(*value.dims))
 
 
 @pytest.mark.long

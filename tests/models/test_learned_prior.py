@@ -14,6 +14,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 import dissensus as dx
+from dissensus.data.predictions import features
 from dissensus.kernels import learned_prior
 from dissensus.models import dirichlet
 
@@ -126,9 +127,9 @@ def test_two_labels_by_integration_over_a_grid():
 
 @pytest.mark.long
 @pytest.mark.unit(1, long=1)
-@pytest.mark.parametrize("reliability", [1.0, 2.5])
-def test_draws_go_with_the_gradient_of_the_model_that_build_writes(reliability):
-    """With answers of one system, and probabilities of another.
+@pytest.mark.parametrize(("reliability", "column"), [(1.0, "score"), (2.5, "score"), (1.0, "rank")])
+def test_draws_go_with_the_gradient_of_the_model_that_build_writes(reliability, column):
+    """With probabilities of a system, or its lists of all labels.
 
     NUTS itself hardly gets to where plausibilities are next to 0.
     """
@@ -141,9 +142,10 @@ def test_draws_go_with_the_gradient_of_the_model_that_build_writes(reliability):
     score = rng.dirichlet(np.ones(3), n_items)
     frame = pd.DataFrame({
         "item": np.repeat(np.arange(n_items), 3), "system": "p", "label": list("abc") * n_items,
-        "score": score.ravel(),
+        "score": score.ravel(), "rank": (-score).argsort(axis=1).argsort(axis=1).ravel() + 1,
     })  # fmt: skip
-    options = {"predictions": dx.predictions(frame, score="score"), "reliability": reliability}
+    pred = dx.predictions(frame.drop(columns={"score", "rank"} - {column}), **{column: column})
+    options = {"predictions": pred, "reliability": reliability}
     fit = dirichlet.fit(ann, draws=300, **options, **RUN)
     model = dirichlet.build(ann, **options)
     assert disagreements(model, points=points_of(fit, model, _simplex)) == {}
@@ -155,6 +157,49 @@ def _simplex(values):
     """What PyMC moves instead of plausibilities."""
     theta = np.log(np.maximum(values["plausibility"], 1e-300))
     return {"plausibility_simplex__": theta[..., :-1] - theta.mean(-1, keepdims=True)}
+
+
+def listed(*lists, name="s"):
+    """Return a system's lists, a text of labels for each item in order."""
+    rows = [(i, name, label, k + 1) for i, text in enumerate(lists) for k, label in enumerate(text)]
+    return dx.predictions(pd.DataFrame(rows, columns=["item", "system", "label", "rank"]),
+                          rank="rank")  # fmt: skip
+
+
+def test_features_are_first_labels_and_discounts_of_later_labels():
+    items, labels = np.arange(3), np.array(list("abcd"))
+    read = features(listed("ab", "dcxa", "b"), items, labels)
+    first, later = read.values
+    np.testing.assert_array_equal(first, np.eye(4)[[0, 3, 1]])
+    expected = np.zeros((3, 4))
+    expected[0, 1], expected[1, 2], expected[1, 0] = 1 / np.log2([3, 3, 5])
+    np.testing.assert_allclose(later, expected)  # x is no label of the annotators
+    assert (read.systems, read.with_lists, read.with_probabilities) == (["s"], ["s"], [])
+    assert features(listed("a", "d", "b"), items, labels).with_lists == []
+    score = pd.DataFrame({"item": [0, 0], "system": "s", "label": ["a", "b"], "score": [0.8, 0.2]})
+    of_scores = features(dx.predictions(score, score="score"), items, labels)
+    assert (of_scores.with_lists, of_scores.with_probabilities) == ([], ["s"])
+
+
+def test_second_labels_count_for_what_they_tell():
+    """One system's second labels are the panel's, the other's are at random."""
+    rng = np.random.default_rng(5)
+    theta = rng.dirichlet([0.6] * 4, 120)
+    ann = panel(np.array([rng.multinomial(5, row) for row in theta]), labels="abcd")
+    first = [rng.choice(4, p=row) for row in theta]
+    weights = []
+    for share in (theta, np.full(theta.shape, 0.25)):
+        second = [
+            rng.choice(4, p=(np.arange(4) != f) * row / (1 - row[f]))
+            for f, row in zip(first, share, strict=True)
+        ]
+        lists = ["abcd"[f] + "abcd"[k] for f, k in zip(first, second, strict=True)]
+        fit = dirichlet.fit(ann, predictions=listed(*lists), draws=300, **RUN)
+        later = fit["posterior"]["later_weight"]
+        assert later.dims == (*SAMPLE, "listing_system")
+        weights.append((float(later.mean()), float(later.std())))
+    assert weights[0][0] > 1.0
+    assert abs(weights[1][0]) < 3 * weights[1][1]
 
 
 def test_predictions_move_items_and_a_fixed_prior_refuses_them():
