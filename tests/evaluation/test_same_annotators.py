@@ -13,6 +13,7 @@ from dissensus.evaluation.same_annotators import are_same, covariance, jackknife
 
 # Means of short chains are enough here.
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.ConvergenceWarning")
+AT = {"reliability": 1.0, "scope": "these items"}
 RUN = {"draws": 200, "chains": 2, "progressbar": False, "reliability": (1.0,), **lean.LEAN}
 
 
@@ -55,6 +56,17 @@ def test_the_jackknife_of_a_mean_is_the_variance_of_a_mean():
     assert freedom == 4
 
 
+def test_an_estimate_without_a_value_counts_as_the_mean_of_the_others():
+    values = np.array([0.1, 0.4, np.nan, 0.3, 0.2])
+    ann = annotated(np.ones((40, 5)))
+
+    def without(part):
+        return values[list(set(range(5)) - set(np.unique(part["annotator_code"])))]
+
+    between, _ = covariance(ann, without, 1)
+    assert between.item() == pytest.approx(4 / 5 * 4 * np.nanvar(values))
+
+
 def test_draws_have_the_larger_variance_and_its_correlation(monkeypatch):
     rng = np.random.default_rng(1)
     sd, between = np.array([0.02, 0.02, 0.05]), np.full((3, 3), 0.0009)
@@ -83,17 +95,17 @@ def study(seed, n_items=200, n_annotators=8, differ=1.5):
     label = (item[:, None] + lean_ + rng.logistic(size=(n_items, len(lean_))) > 0).astype(int)
     ann = annotated(np.ones((n_items, n_annotators)), label)
     table = {"item": range(n_items), "system": ["s"] * n_items, "label": label[:, -1]}
-    return ann, dx.predictions(table, kind="nominal"), (label[:, -1] == (item > 0)).mean()
+    agrees = label[:, -1] == (item > 0)
+    return ann, dx.predictions(table, kind="nominal"), agrees.mean(), agrees[item < 0].mean()
 
 
 def test_all_that_is_shown_of_the_panel_has_the_wider_draws(monkeypatch):
-    ann, pred, _ = study(1, 30, 5)
+    ann, pred, *_ = study(1, 30, 5)
     plain = dx.evaluate(ann, pred, random_seed=1, **RUN)
     monkeypatch.setattr(same_annotators, "covariance", lambda *_: (0.04 * np.eye(4), 4))
     wide = dx.evaluate(ann, pred, random_seed=1, **RUN)
     assert wide["metrics"].attrs["new_annotators"] == 1
-    at = {"reliability": 1.0, "scope": "these items"}
-    top = wide["metrics"]["top_1_accuracy"].sel(at)
+    top = wide["metrics"]["top_1_accuracy"].sel(AT)
     assert 0.15 < float(top.std()) < 0.25  # some draws are clipped
     np.testing.assert_array_equal(wide["answers"]["panel_agreement"], top)
     xr.testing.assert_equal(
@@ -101,6 +113,43 @@ def test_all_that_is_shown_of_the_panel_has_the_wider_draws(monkeypatch):
     )
     seen = dx.summary(wide).set_index(["metric", "scope"]).loc[("top_1_accuracy", "these items")]
     assert float(seen["upper"] - seen["lower"]) > 0.4
+
+
+def all_at_once(seed, n_items=30):
+    """Lists of all three labels with probabilities, and categories."""
+    rng = np.random.default_rng([seed, 6])
+    label = rng.integers(3, size=(n_items, 5))
+    table = {
+        "item": np.repeat(np.arange(n_items), 5), "annotator": list(range(5)) * n_items,
+        "label": label.ravel(),
+    }  # fmt: skip
+    said = {
+        "item": np.repeat(np.arange(n_items), 3), "system": ["s"] * 3 * n_items,
+        "label": [0, 1, 2] * n_items, "share": rng.dirichlet([1, 1, 1], n_items).ravel(),
+    }  # fmt: skip
+    groups = {0: "low", 1: "low", 2: "high"}
+    return dx.annotations(table, kind="nominal"), dx.predictions(said, score="share"), groups
+
+
+def test_every_metric_has_the_wider_draws(monkeypatch):
+    ann, pred, groups = all_at_once(1)
+    plain = dx.evaluate(ann, pred, groups=groups, random_seed=1, **RUN)
+    names = set(plain["metrics"].data_vars)
+    assert {"top_2_accuracy", "top_2_set_accuracy", "average_overlap_at_2", "log_score",
+            "brier_score", "total_variation", "calibration_error"} <= names  # fmt: skip
+    n = len(names) + 1  # and the accuracy in categories
+    monkeypatch.setattr(same_annotators, "covariance", lambda *_: (0.09 * np.eye(n), 4))
+    wide = dx.evaluate(ann, pred, groups=groups, random_seed=1, **RUN)
+    at = {**AT, "system": "s"}
+    for name, draws in wide["metrics"].data_vars.items():
+        spread = [tree["metrics"][name].sel(at).std() for tree in (plain, wide)]
+        assert float(spread[1]) > float(spread[0]) + 0.02, name
+        if name not in {"log_score", "brier_score"}:
+            assert 0.0 <= float(draws.min()) <= float(draws.max()) <= 1.0, name
+    assert (wide["metrics"]["top_2_accuracy"] >= wide["metrics"]["top_1_accuracy"]).all()
+    assert float(wide["metrics"]["log_score"].max()) <= 0.0
+    both = [tree["categories"]["top_1_accuracy"].sel(at).std() for tree in (plain, wide)]
+    assert float(both[1]) > float(both[0]) + 0.02
 
 
 def test_other_annotators_for_each_item_leave_the_posterior():
@@ -112,15 +161,16 @@ def test_other_annotators_for_each_item_leave_the_posterior():
 
 @pytest.mark.long
 def test_intervals_contain_the_agreement_with_a_large_panel():
-    """The posterior alone contains it in 8 of these 12 studies."""
-    n, held = 12, 0
+    """The posterior alone contains it in 9 of these 16 studies, and the specificity in 11."""
+    n, held = 16, np.zeros(2)
     for seed in range(n):
-        ann, pred, truth = study(seed)
-        result = dx.evaluate(ann, pred, random_seed=seed, **RUN)
-        draws = result["answers"]["panel_agreement"]
-        low, high = np.quantile(draws, [0.055, 0.945])
-        held += low <= truth <= high
-    assert held >= 10
+        ann, pred, truth, specificity = study(seed, n_annotators=4)
+        result = dx.evaluate(ann, pred, positive=1, random_seed=seed, **RUN)
+        shown = result["answers"]["panel_agreement"], result["metrics"]["specificity"].sel(AT)
+        for k, (draws, value) in enumerate(zip(shown, (truth, specificity), strict=True)):
+            low, high = np.quantile(draws, [0.055, 0.945])
+            held[k] += low <= value <= high
+    assert (held >= 13).all()
 
 
 def scored(seed, n_annotators=5, n_items=80, leniency=0.8):
@@ -135,9 +185,6 @@ def scored(seed, n_annotators=5, n_items=80, leniency=0.8):
         "label": np.concatenate(list(answers.values())),
     }  # fmt: skip
     return dx.from_matrix(score, kind="continuous"), dx.predictions(table), mean, answers
-
-
-AT = {"reliability": 1.0, "scope": "these items"}
 
 
 @pytest.mark.long

@@ -99,7 +99,9 @@ def allows_for_others(evaluation: xr.DataTree, name: str) -> bool:
 
 
 _WIDENED: Final = {
-    "top_1_accuracy": "the agreement with the panel", "mean_squared_error": "systems' errors",
+    "top_1_accuracy": "the agreement with the panel", "top_2_accuracy": "the accuracy of lists",
+    "sensitivity": "sensitivity", "specificity": "specificity",
+    "log_score": "scores of probabilities", "mean_squared_error": "systems' errors",
     "correlation": "systems' correlations with the panel",
 }  # fmt: skip
 
