@@ -50,6 +50,7 @@ validate:  ## Hold what is printed against real sets whose answer is known (two 
 	uv run --with ppi-python python benchmarks/real_truth.py
 	uv run python benchmarks/seeds.py
 	uv run python benchmarks/certainty.py
+	uv run python benchmarks/lists.py
 	uv run python benchmarks/real_components.py
 
 stored:  ## Make the evaluations that tests of pictures read again

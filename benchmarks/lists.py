@@ -74,28 +74,33 @@ def study(name: str, n: int, seed: int, longest: int) -> Iterator[dict[str, Any]
     length = min(longest, len(labels) - 1)
     for (first, later), order in lists(share, rng):
         said = {
-            "item": np.repeat(items, length), "system": ["s"] * length * len(items), "rank": [*range(length)] * len(items),
-            "label": labels[order[:, :length]].ravel(),
+            "item": np.repeat(items, length), "system": ["s"] * (length * len(items)),
+            "rank": [*range(length)] * len(items), "label": labels[order[:, :length]].ravel(),
         }  # fmt: skip
         predictions = dx.predictions(said, rank="rank")
         result = dx.evaluate(
             annotations, predictions, reliability=(1.0,), random_seed=seed, **FIT, **ALONE
         )
         drawn = result["metrics"].to_dataset().sel(reliability=1.0, scope="these items", system="s")
-        for metric, truth in true_values(exact, predictions, length).items():
+        for metric, truth in scores(exact, predictions, length).items():
             low, high = np.quantile(drawn[metric], [0.055, 0.945])
             yield {
-                "set": name, "first": first, "later": later, "metric": metric, "truth": truth,
-                "low": low, "high": high, "mean": float(drawn[metric].mean()),
+                "set": name, "first": first, "later": later, "metric": metric,
+                "truth": truth.item(), "mean": float(drawn[metric].mean()), "low": low,
+                "high": high,
             }  # fmt: skip
 
 
-def true_values(exact: xr.DataArray, predictions: xr.Dataset, length: int) -> dict[str, float]:
-    """Return the metrics against the panel's shares."""
-    of_k = [dx.top_k_accuracy(exact, predictions, k) for k in range(1, length + 1)]
-    of_k += [dx.set_accuracy(exact, predictions, k) for k in range(2, length + 1)]
-    of_k += [dx.average_overlap(exact, predictions, length)]
-    return {str(value.name): value.item() for value in of_k}
+def scores(
+    plausibility: Any, predictions: xr.Dataset, length: int, **options: Any
+) -> dict[str, xr.DataArray]:
+    """Return the metrics of lists, by name."""
+    of_k = [
+        dx.top_k_accuracy(plausibility, predictions, k, **options) for k in range(1, length + 1)
+    ]
+    of_k += [dx.set_accuracy(plausibility, predictions, k, **options) for k in range(2, length + 1)]
+    of_k += [dx.average_overlap(plausibility, predictions, length, **options)]
+    return {str(value.name): value for value in of_k}
 
 
 def lists(share: Floats, rng: np.random.Generator) -> Iterator[tuple[tuple[str, str], Ints]]:

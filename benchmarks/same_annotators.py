@@ -3,10 +3,11 @@
     uv run python benchmarks/same_annotators.py [--times 10]
 
 Of four real panels, some annotators are shown with all their labels, or a few labels of each item.
-The truth is the agreement of a system with the leading label of the whole panel. Two systems
+The truth is the metric against the shares of the whole panel: the agreement with its leading label,
+and sensitivity and specificity (two labels), or the accuracy of lists of two labels. Two systems
 answer like annotators: one is an annotator who is not shown, the other draws each label with a
-probability in proportion to the square of its share. Printed is the coverage of 89 % intervals: of
-the posterior alone (`top_k_accuracy`), and of `evaluate`.
+probability in proportion to the square of its share. Their second labels are drawn in proportion to
+the shares. Printed is the coverage of 89 % intervals: of the posterior alone, and of `evaluate`.
 
 With ``--scores``, some annotators give numbers, of two real sets and of simulated studies whose
 annotators differ in leniency, in slope, or in opinions. The truth is the error of a system against
@@ -21,7 +22,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from data import SHARED
+from lists import scores as list_scores
 from machine import described
 from panel_data import PANELS
 
@@ -62,14 +65,13 @@ def studies(name: str, seed: int) -> Any:
     ratings = PANELS[name]().ratings
     assert ratings is not None
     ratings = ratings.astype(str).drop_duplicates(["item", "annotator"])
+    ratings["label"] = "label " + ratings["label"]
     items = np.unique(ratings["item"])
     if len(items) > ITEMS:
         items = np.sort(np.random.default_rng(9).choice(items, ITEMS, replace=False))
     ratings = ratings[ratings["item"].isin(items)]
     counts = pd.crosstab(ratings["item"], ratings["label"]).loc[items]
     labels, shares = np.array(counts.columns), counts.div(counts.sum(axis=1), axis=0).to_numpy()
-    leads = shares >= shares.max(axis=1, keepdims=True) - 1e-9
-    credit = leads / leads.sum(axis=1, keepdims=True)
     rng = np.random.default_rng(seed)
     of_each = ratings.groupby("annotator").size()
     people = rng.permutation(of_each.index[of_each >= 0.9 * len(items)])
@@ -78,30 +80,58 @@ def studies(name: str, seed: int) -> Any:
         "person": np.where(own.isna(), labels[shares.argmax(axis=1)], own),
         "drawn": np.array([rng.choice(labels, p=row**2 / (row**2).sum()) for row in shares]),
     }
-    predictions = dx.predictions(pd.concat(
-        pd.DataFrame({"item": items, "system": system, "label": given})
+    tables = [
+        pd.DataFrame({"item": items, "system": system, "label": given, "rank": 1})
         for system, given in systems.items()
-    ))  # fmt: skip
-    truth = {
-        system: credit[np.arange(len(items)), np.searchsorted(labels, given)].mean()
-        for system, given in systems.items()
-    }
+    ]
+    if len(labels) > 2:
+        tables += [
+            first.assign(
+                label=second_labels(first["label"].to_numpy(), shares, labels, rng), rank=2
+            )
+            for first in tables
+        ]
+    predictions = dx.predictions(pd.concat(tables), rank="rank")
+    exact = xr.DataArray(
+        shares[None, None] + 1e-9 * rng.random(shares.shape),  # ties are broken at random
+        dims=("chain", "draw", "item", "label"), coords={"item": items, "label": labels},
+    )  # fmt: skip
+    truth = quantities(exact, predictions, labels)
     others = ratings[ratings["annotator"] != people[-1]]
     for design, part in designs(others, people, seed):
         annotations = dx.annotations(part, kind="nominal", labels=list(labels), items=items)
         fit = dx.models.dirichlet.fit(annotations, predictions=predictions, random_seed=seed, **FIT)
-        alone = dx.top_k_accuracy(fit, predictions, insight="learned", random_seed=seed)
+        alone = quantities(fit, predictions, labels, insight="learned", random_seed=seed)
         result = dx.evaluate(
-            annotations, predictions, reliability=(1.0,), random_seed=seed, **FIT, **ALONE
-        )
+            annotations, predictions, positive=labels[1] if len(labels) == 2 else None,
+            reliability=(1.0,), random_seed=seed, **FIT, **ALONE,
+        )  # fmt: skip
+        wide = result["metrics"].to_dataset().sel(reliability=1.0, scope="these items")
         for system in systems:
-            row = {"set": name, "design": design, "truth": truth[system], "quantity": "agreement"}
-            for kind, draws in (
-                ("posterior", alone), ("evaluate", result["answers"]["panel_agreement"])
-            ):  # fmt: skip
-                low, high = np.quantile(draws.sel(system=system), [0.055, 0.945])
-                row |= {f"{kind}_low": low, f"{kind}_high": high}
-            yield row
+            for quantity, value in truth.items():
+                if quantity not in wide:  # undefined in some draws
+                    continue
+                row = {"set": name, "design": design, "quantity": quantity}
+                row["truth"] = value.sel(system=system).item()
+                for kind, draws in (("posterior", alone), ("evaluate", wide)):
+                    low, high = np.quantile(draws[quantity].sel(system=system), [0.055, 0.945])
+                    row |= {f"{kind}_low": low, f"{kind}_high": high}
+                yield row
+
+
+def second_labels(first: Any, shares: Any, labels: Any, rng: np.random.Generator) -> Any:
+    """Draw a second label for each item, in proportion to the shares of the other labels."""
+    weight = (shares + 0.01) * (labels != first[:, None])
+    return np.array([rng.choice(labels, p=row / row.sum()) for row in weight])
+
+
+def quantities(plausibility: Any, predictions: xr.Dataset, labels: Any, **options: Any) -> Any:
+    """Return the metrics of systems that give lists of labels, or one of two labels."""
+    if len(labels) > 2:
+        return list_scores(plausibility, predictions, 2, **options)
+    rates = dx.sensitivity_specificity(plausibility, predictions, labels[1], **options)
+    agreement = dx.top_k_accuracy(plausibility, predictions, **options)
+    return {"top_1_accuracy": agreement} | {k: rates[k] for k in ("sensitivity", "specificity")}
 
 
 def designs(ratings: pd.DataFrame, people: Any, seed: int) -> Any:
