@@ -9,6 +9,9 @@ answer like annotators: one is an annotator who is not shown, the other draws ea
 probability in proportion to the square of its share. Their second labels are drawn in proportion to
 the shares. Printed is the coverage of 89 % intervals: of the posterior alone, and of `evaluate`.
 
+With ``--plans``, half-widths that `dx.plan` predicts from pilots of 50 items are compared with
+those of `evaluate` on 150 other items, for labels by the same annotators and by many.
+
 With ``--scores``, some annotators give numbers, of two real sets and of simulated studies whose
 annotators differ in leniency, in slope, or in opinions. The truth is the error of a system against
 the mean of the annotators who are not shown, without the noise of that mean.
@@ -41,8 +44,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=10, help="studies of each set and design")
     parser.add_argument("--scores", action="store_true", help="errors of numbers instead")
+    parser.add_argument("--plans", action="store_true", help="planned half-widths instead")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    if options.plans:
+        rows = [row for name in SETS for seed in range(options.times) for row in plans(name, seed)]
+        table = pd.DataFrame(rows)
+        table["ratio"] = table["actual"] / table["planned"]
+        print(table.groupby(["labels by", "annotators"])["ratio"].describe().round(2).to_string())
+        print(described())
+        return
     each, sets = (of_scores, SCORES) if options.scores else (studies, SETS)
     rows = [row for name in sets for seed in range(options.times) for row in each(name, seed)]
     table = pd.DataFrame(rows)
@@ -132,6 +143,50 @@ def quantities(plausibility: Any, predictions: xr.Dataset, labels: Any, **option
     rates = dx.sensitivity_specificity(plausibility, predictions, labels[1], **options)
     agreement = dx.top_k_accuracy(plausibility, predictions, **options)
     return {"top_1_accuracy": agreement} | {k: rates[k] for k in ("sensitivity", "specificity")}
+
+
+def plans(name: str, seed: int) -> Any:
+    """Yield planned and actual half-widths for new items; a system is right on .8 of the items."""
+    ratings = PANELS[name]().ratings
+    assert ratings is not None
+    ratings = ratings.astype(str).drop_duplicates(["item", "annotator"])
+    ratings["label"] = "label " + ratings["label"]
+    labels, rng = sorted(ratings["label"].unique()), np.random.default_rng(seed)
+    of_each = ratings.groupby("annotator").size()
+    people = rng.permutation(of_each.index[of_each >= 0.9 * ratings["item"].nunique()])
+    items = rng.permutation(ratings["item"].unique())
+    mixed = ratings.sample(frac=1, random_state=seed)
+    pilot, study = (mixed[mixed["item"].isin(part)] for part in (items[:50], items[50:200]))
+    leads = study.groupby("item")["label"].agg(lambda given: given.value_counts().index[0])
+    wrong = [rng.choice([label for label in labels if label != lead]) for lead in leads]
+    answers = np.where(rng.random(len(leads)) < 0.8, leads, wrong)
+    predictions = dx.predictions(
+        pd.DataFrame({"item": leads.index, "system": "s", "label": answers})
+    )
+    for by in ("the same", "many"):
+        first = (
+            pilot[pilot["annotator"].isin(people[:5])] if by == "the same"
+            else pilot.groupby("item").head(5)
+        )  # fmt: skip
+        plan = dx.plan(
+            dx.annotations(first, kind="nominal", labels=labels), annotators=(3, 5, 8),
+            items=(150,), random_seed=seed,
+        )  # fmt: skip
+        for n in (3, 5, 8):
+            shown = (
+                study[study["annotator"].isin(people[5 : 5 + n])] if by == "the same"
+                else study.groupby("item").head(n)
+            )  # fmt: skip
+            result = dx.evaluate(
+                dx.annotations(shown, kind="nominal", labels=labels), predictions,
+                reliability=(1.0,), random_seed=seed, **FIT, **ALONE,
+            )  # fmt: skip
+            draws = result["metrics"]["top_1_accuracy"].sel(reliability=1.0, scope="new items")
+            low, high = np.quantile(draws, [0.055, 0.945])
+            yield {
+                "labels by": by, "annotators": n, "actual": (high - low) / 2,
+                "planned": plan["half_width"].sel(annotator=n).item(),
+            }  # fmt: skip
 
 
 def designs(ratings: pd.DataFrame, people: Any, seed: int) -> Any:

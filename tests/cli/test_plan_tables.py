@@ -83,6 +83,7 @@ def test_accuracy_without_the_truth_has_a_row_for_each_estimate():
     assert max(map(len, text.splitlines())) <= 80
 
 
+@pytest.mark.filterwarnings("ignore:The same few annotators:dissensus.DesignWarning")
 def test_accuracy_of_systems_has_the_table_it_had():
     ann = dx.simulate.study(n_items=20, random_seed=5, kind="nominal").annotations
     plan = dx.plan(ann, (1, 3), (50,), random_seed=1)

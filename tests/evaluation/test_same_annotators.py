@@ -9,7 +9,8 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus.evaluation import same_annotators
-from dissensus.evaluation.same_annotators import are_same, covariance, jackknifed
+from dissensus.evaluation.same_annotators import covariance, jackknifed
+from dissensus.statistics._resampling import are_same
 
 # Means of short chains are enough here.
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.ConvergenceWarning")

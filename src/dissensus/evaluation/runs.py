@@ -34,10 +34,11 @@ from dissensus.errors import (
 from dissensus.evaluation import scoring
 from dissensus.evaluation.categories import Categories, accuracy
 from dissensus.evaluation.recipes import Recipe
-from dissensus.evaluation.same_annotators import are_same, can_be_widened, jackknifed
+from dissensus.evaluation.same_annotators import can_be_widened, jackknifed
 from dissensus.evaluation.section import Groups, Notes
 from dissensus.metrics._insight import draw_insights
 from dissensus.sampling import convergence, fitting
+from dissensus.statistics._resampling import are_same
 from dissensus.wording import counted, metric_title
 
 CATEGORIES: Final = "categories"

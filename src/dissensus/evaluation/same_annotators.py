@@ -16,44 +16,19 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
-from dissensus.data.rows import voices_per
 from dissensus.data.schema import as_checked
-from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, SAMPLE, SYSTEM
+from dissensus.dims import ANNOTATION, CHAIN, DRAW, SAMPLE, SYSTEM
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats
 from dissensus.sampling.chains import tracked
-from dissensus.statistics._resampling import FEW_UNITS
 
 NEW_ANNOTATORS: Final = "new_annotators"
 """Attribute of ``metrics`` and ``agreement``: whether intervals contain the variation between
 annotators; of ``metrics``, those of agreement with the panel."""
-_FEWEST, _MOST = 2.5, 20.0
-"""Limits of the effective number of annotators. With fewer, one annotator gave most labels, and
-nothing shows how others would label. With more, other annotators hardly change the agreement."""
-_PART: Final = 0.4
-"""Minimum number of labels per item, divided by the effective number of annotators. If each item is
-labelled by other annotators, intervals of the posterior are right (docs/validation.md)."""
-_ALONE: Final = 0.1
-"""Maximum share of items with one annotator: left out, this annotator would leave no label."""
 END: Final = 0.945
 """Upper end of an 89 % interval, as a probability."""
 _GROUPS: Final = 8
 """Maximum number of fits; with more annotators, groups of annotators are left out."""
-
-
-def are_same(annotations: xr.Dataset) -> bool:
-    r"""Return whether the same few annotators labelled most of the items.
-
-    The effective number of annotators is :math:`N^2 / \sum_k n_k^2`, if annotator k labelled
-    :math:`n_k` items, N in total.
-    """
-    of_item = voices_per(annotations, ITEM)
-    n_items, n_alone = int((of_item > 0).sum()), int((of_item == 1).sum())
-    n_each = voices_per(annotations, ANNOTATOR).astype(np.float64)
-    effective = n_each.sum() ** 2 / (n_each**2).sum()
-    per_item = n_each.sum() / n_items
-    few = _FEWEST <= effective <= _MOST and n_items >= FEW_UNITS
-    return bool(few and per_item >= _PART * effective and n_alone <= _ALONE * n_items)
 
 
 def covariance(

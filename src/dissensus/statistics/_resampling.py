@@ -16,8 +16,9 @@ import pandas as pd
 import xarray as xr
 from scipy import sparse
 
+from dissensus.data.rows import voices_per
 from dissensus.data.weights import by_item
-from dissensus.dims import CLUSTER, ITEM
+from dissensus.dims import ANNOTATOR, CLUSTER, ITEM
 from dissensus.errors import ArgumentError, shown, warn_caller
 from dissensus.kernels.types import Flags, Floats, Ints
 from dissensus.kernels.weighted import weighted_sums
@@ -265,3 +266,31 @@ def warn_of_few_each(sums: Sums, units: Units) -> None:
             f"{sums.name} of {', '.join(cells)}{rest} {OF_FEW} {FEW_UNITS} "
             f"{units.plural}: {units.too_few}"
         )
+
+
+# Whether the same few annotators labelled most items.
+
+
+_FEWEST, _MOST = 2.5, 20.0
+"""Limits of the effective number of annotators. With fewer, one annotator gave most labels, and
+nothing shows how others would label. With more, other annotators hardly change the agreement."""
+_PART: Final = 0.4
+"""Minimum number of labels per item, divided by the effective number of annotators. If each item is
+labelled by other annotators, intervals of the posterior are right (docs/validation.md)."""
+_ALONE: Final = 0.1
+"""Maximum share of items with one annotator: left out, this annotator would leave no label."""
+
+
+def are_same(annotations: xr.Dataset) -> bool:
+    r"""Return whether the same few annotators labelled most of the items.
+
+    The effective number of annotators is :math:`N^2 / \sum_k n_k^2`, if annotator k labelled
+    :math:`n_k` items, N in total.
+    """
+    of_item = voices_per(annotations, ITEM)
+    n_items, n_alone = int((of_item > 0).sum()), int((of_item == 1).sum())
+    n_each = voices_per(annotations, ANNOTATOR).astype(np.float64)
+    effective = n_each.sum() ** 2 / (n_each**2).sum()
+    per_item = n_each.sum() / n_items
+    few = _FEWEST <= effective <= _MOST and n_items >= FEW_UNITS
+    return bool(few and per_item >= _PART * effective and n_alone <= _ALONE * n_items)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 import dissensus as dx
+
+# Pilots here are labelled by the same few simulated annotators, who do not differ.
+pytestmark = pytest.mark.filterwarnings("ignore:The same few annotators:dissensus.DesignWarning")
 
 
 @pytest.fixture
@@ -26,6 +31,28 @@ def test_more_annotators_settle_more_and_more_items_narrow_the_interval(pilot):
     fixed = dx.plan(pilot, annotators=(4, 64), items=(100, 1600), random_seed=1, prior_count=1)
     ratio = fixed["half_width"].sel(item=100) / fixed["half_width"].sel(item=1600)
     np.testing.assert_allclose(ratio, 4, rtol=0.35)
+
+
+def labelled(n_items, n_annotators, each):
+    """Return labels at random, ``each`` per item."""
+    rng = np.random.default_rng(3)
+    who = np.stack([rng.permutation(n_annotators)[:each] for _ in range(n_items)])
+    item = np.repeat(np.arange(n_items), each)
+    table = {"item": item, "annotator": who.ravel(), "label": rng.integers(2, size=item.size)}
+    return dx.annotations(table, kind="nominal")
+
+
+def test_a_pilot_by_the_same_few_annotators_is_warned_of():
+    """Intervals of a study by the same few are wider than planned: see Notes of `plan`."""
+    small = {"annotators": (3,), "items": (40,), "draws": 20, "random_seed": 1}
+    said = {"item": range(40), "system": ["s"] * 40, "label": [0, 1] * 20}
+    of_part = {"predictions": dx.predictions(said), "items": (20,), "draws": 100}
+    for further in ({}, of_part):
+        with pytest.warns(dx.DesignWarning, match="The same few annotators labelled most"):
+            dx.plan(labelled(40, 4, 4), **small | further, progressbar=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            dx.plan(labelled(40, 60, 4), **small | further, progressbar=False)
 
 
 @pytest.mark.long

@@ -11,6 +11,9 @@ import dissensus as dx
 from dissensus.studies.planning import judged
 from dissensus.studies.planning.labels import _as_narrow, _filled, _labelled, _Labels
 
+# Pilots here are labelled by the same few simulated annotators, who do not differ.
+pytestmark = pytest.mark.filterwarnings("ignore:The same few annotators:dissensus.DesignWarning")
+
 N, LABELS = 200, np.array(["a", "b", "c"])
 
 

@@ -35,6 +35,7 @@ from dissensus.metrics._items import over_items
 from dissensus.metrics._lists import check_lists
 from dissensus.sampling import fitting
 from dissensus.studies.planning.judged import STUDIES, Words, half_width, planned, sizes
+from dissensus.studies.planning.studies import warn_of_the_same
 
 Answers = tuple[Ints, Array]
 """The order in which items are labelled, and the labels or scores of items (item, annotator)."""
@@ -165,6 +166,8 @@ def plan_labels(
     """
     study = _checked(pilot, predictions)
     kind, names = study.kind, predictions[ITEM].to_numpy()
+    if isinstance(kind, _Labels):
+        warn_of_the_same(pilot)
     tried = sizes(annotators, items, len(names), prob, draws, kind.words)
     arguments.flags(progressbar=progressbar)
     if isinstance(kind, _Scores) and tried.annotators[0] < 2:
