@@ -26,12 +26,13 @@ Priors and why. The prior of the plausibilities is learned, with the plausibilit
 :math:`a` (for up to 30 labels; with more, all are equal), ``prediction_weight`` :math:`b`, if
 systems list several labels in order, ``later_weight`` :math:`d`, with :math:`z_{isk} = 1 / \log_2(1
 + l)` for the l-th label of system s, from the second on, and if systems predict a probability for
-every label, ``probability_weight`` :math:`c`. With a flat prior and few annotations per item, the
-posterior is mostly prior. For example, a classifier agrees with the hundred annotators of ChaosNLI
-on .74 of the items. From three annotations of each item, the estimate is .60 with the flat prior,
-and .74 with the learned prior. Predictions are evidence. In a model without them, the posterior of
-an item with the annotations a, b, b is the same whatever the systems predict, and all systems are
-underestimated. A number :math:`\alpha` for ``prior_count`` fixes the prior at
+every label, ``probability_weight`` :math:`c` instead of :math:`d`. The last place of a list of all
+labels follows from the others and has :math:`z = 0`. With a flat prior and few annotations per
+item, the posterior is mostly prior. For example, a classifier agrees with the hundred annotators of
+ChaosNLI on .74 of the items. From three annotations of each item, the estimate is .60 with the flat
+prior, and .74 with the learned prior. Predictions are evidence. In a model without them, the
+posterior of an item with the annotations a, b, b is the same whatever the systems predict, and all
+systems are underestimated. A number :math:`\alpha` for ``prior_count`` fixes the prior at
 Dirichlet(:math:`\alpha, \dots, \alpha`), as in the source; 1 is uniform over the simplex.
 
 Strata. If the annotations have ``stratum=``, such as the systems whose outputs a judge labelled,
@@ -40,17 +41,18 @@ each stratum g has weights of its own, :math:`a_{gk} \sim \mathrm{Normal}(a_k, \
 :math:`\log \sigma \sim \mathrm{Normal}(0, 1)`: ``stratum_label_weight``,
 ``stratum_prediction_weight`` and so on, and ``label_weight_sd`` and so on. So a label by a judge
 that favours one system counts for less in the stratum of that system. Systems with few labelled
-outputs borrow information from the others. With more than 30 labels, only predictions and
-probabilities have weights by stratum. Without strata, the estimated share of good outputs is too
-high for the system that the judge favours, and too low for the other systems.
+outputs borrow information from the others. With more than 30 labels, only first labels, later
+labels and probabilities have weights by stratum. Without strata, the estimated share of good
+outputs is too high for the system that the judge favours, and too low for the other systems.
 
 Limits. A few annotations do not show how well a system predicts items on which the panel is split
 nearly evenly. On these items, the prior treats the system as a member of the panel.
-`top_k_accuracy(insight="learned")` adds this uncertainty, and so does `dissensus.evaluate`; the
-coverage of the intervals on real panels is in `docs/validation.md`. A system that was trained on
-these annotations repeats them: fit without its predictions. The prior has one mode. If items have a
-true label, which nearly every annotator and system gives, a prediction can outweigh two or three
-annotators who agree on another label: use a model of the truth there.
+`top_k_accuracy`, `set_accuracy` and `average_overlap` with ``insight="learned"`` add this
+uncertainty, and so does `dissensus.evaluate`; the coverage of the intervals on real panels is in
+`docs/validation.md`. A system that was trained on these annotations repeats them: fit without its
+predictions. The prior has one mode. If items have a true label, which nearly every annotator and
+system gives, a prediction can outweigh two or three annotators who agree on another label: use a
+model of the truth there.
 
 When to use it. Nominal or ordinal labels, one from each annotator. When not: rankings
 (`plackett_luce`, `inverse_rank`); annotators with different errors, or items with one true label

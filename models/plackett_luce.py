@@ -37,15 +37,16 @@ predictions, with the strengths summed out,
         + \sum_s d_s z_{isk} + \sum_s c_s \log p_s(k \mid i)\bigr)
 
 with :math:`z_{isk} = 1 / \log_2(1 + l)` for the l-th label of system s, from the second on, and
-probabilities :math:`p_s` instead if the system predicts them for all labels. The parameters are
-``concentration`` :math:`\kappa`, ``label_weight`` :math:`a` (for up to 30 labels; with more, all
-are equal), ``prediction_weight`` :math:`b`, ``later_weight`` :math:`d` and ``probability_weight``
-:math:`c`. To learn the prior, every ranking counts once, whatever the reliability. One ranking per
-item does not inform :math:`\kappa`, whose posterior is then its prior. The meaning of
-:math:`\kappa` depends on ``unranked``. A system that was trained on these rankings repeats them:
-fit without its predictions. In real lists, later labels are closer to chance than the model says:
-:math:`\kappa` is then too large, and plausibilities of leading labels are too small.
-`dissensus.evaluate` therefore learns the prior from first labels alone, see docs/decisions/0033.
+probabilities :math:`p_s` instead if the system predicts them for all labels; the last place of a
+list of all labels has :math:`z = 0`. The parameters are ``concentration`` :math:`\kappa`,
+``label_weight`` :math:`a` (for up to 30 labels; with more, all are equal), ``prediction_weight``
+:math:`b`, ``later_weight`` :math:`d` and ``probability_weight`` :math:`c`. To learn the prior,
+every ranking counts once, whatever the reliability. One ranking per item does not inform
+:math:`\kappa`, whose posterior is then its prior. The meaning of :math:`\kappa` depends on
+``unranked``. A system that was trained on these rankings repeats them: fit without its predictions.
+In real lists, later labels are closer to chance than the model says: :math:`\kappa` is then too
+large, and plausibilities of leading labels are too small. `dissensus.evaluate` therefore learns the
+prior from first labels alone, see docs/decisions/0033.
 
 A number a for ``concentration`` fixes the prior at :math:`\kappa m_k = a`. Labels that are not
 named are then a problem: with 419 conditions and a = 1 they have .94 of the mass even after six

@@ -14,7 +14,7 @@ import dissensus as dx
 
 N_ITEMS = 8
 PEOPLE = 6
-LABELS = {"two": 2, "nominal": 3, "strata": 2, "ordinal": 3, "ranking": 4}
+LABELS = {"two": 2, "nominal": 3, "strata": 3, "ordinal": 3, "ranking": 4}
 """Two labels are a kind of their own here, for models that take two only; and items of strata."""
 
 
@@ -60,15 +60,15 @@ COVARIATES = {
 """Terms of items, of annotators, and of both."""
 
 _FIRST = np.array([0, 1, 1, 1, 0, 0, 0, 1])
-_TWICE = np.array([1, 2, 4, 6, 7])
+_SECOND = (_FIRST + np.array([1, 2, 1, 1, 2, 1, 2, 2])) % 3
 SAID = {
     "predictions": dx.predictions({
-        "item": [f"i{i}" for i in [*range(N_ITEMS), *_TWICE]], "system": ["judge"] * 13,
-        "label": np.append(_FIRST, 1 - _FIRST[_TWICE]), "rank": [1] * N_ITEMS + [2] * 5,
+        "item": [f"i{i}" for i in range(N_ITEMS)] * 2, "system": ["judge"] * (2 * N_ITEMS),
+        "label": np.append(_FIRST, _SECOND),
+        "rank": np.repeat([1, 2], N_ITEMS),
     }, rank="rank"),
 }  # fmt: skip
-"""A judge's labels, who says both in each stratum of the design "strata", and of some items both
-in order."""
+"""A judge's lists of two labels, who says two first in each stratum of the design "strata"."""
 
 OF_ANNOTATORS = {"formula": "~ age + group", "annotators": COVARIATES["annotators"]}
 

@@ -147,7 +147,9 @@ def test_every_metric_has_the_wider_draws(monkeypatch):
         assert float(spread[1]) > float(spread[0]) + 0.02, name
         if name not in {"log_score", "brier_score"}:
             assert 0.0 <= float(draws.min()) <= float(draws.max()) <= 1.0, name
-    assert (wide["metrics"]["top_2_accuracy"] >= wide["metrics"]["top_1_accuracy"]).all()
+    top = {k: wide["metrics"][f"top_{k}_accuracy"] for k in (1, 2)}
+    assert (top[2] >= top[1]).all()
+    assert (wide["metrics"]["top_2_set_accuracy"] <= top[2]).all()
     assert float(wide["metrics"]["log_score"].max()) <= 0.0
     both = [tree["categories"]["top_1_accuracy"].sel(at).std() for tree in (plain, wide)]
     assert float(both[1]) > float(both[0]) + 0.02
@@ -249,6 +251,17 @@ def test_errors_of_a_draw_are_possible_together():
     absolute, squared = draws["mean_absolute_error"], draws["mean_squared_error"]
     assert (squared >= absolute**2).all()
     assert float(absolute.min()) > 0.0
+
+
+def test_rates_of_a_draw_are_possible_together():
+    ann, pred, *_ = study(2, 60, 3)
+    draws = dx.evaluate(ann, pred, positive=1, random_seed=1, **RUN)["metrics"].to_dataset()
+    assert draws.attrs["new_annotators"] == 1
+    accuracy, first, second = (draws[n] for n in ("top_1_accuracy", "sensitivity", "specificity"))
+    assert (accuracy >= np.minimum(first, second) - 1e-12).all()
+    assert (accuracy <= np.maximum(first, second) + 1e-12).all()
+    assert (draws["f1"] <= 2 * first / (1 + first) + 1e-12).all()
+    assert float(draws["f1"].std()) > 0.01
 
 
 def test_annotators_without_whom_no_fit_is_possible_leave_the_posterior():

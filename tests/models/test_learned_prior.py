@@ -176,6 +176,11 @@ def test_features_are_first_labels_and_discounts_of_later_labels():
     np.testing.assert_allclose(later, expected)  # x is no label of the annotators
     assert (read.systems, read.with_lists, read.with_probabilities) == (["s"], ["s"], [])
     assert features(listed("a", "d", "b"), items, labels).with_lists == []
+    whole, but_last = (
+        features(listed(*texts), items, labels) for texts in (("abcd", "dcab"), ("abc", "dca"))
+    )
+    np.testing.assert_array_equal(whole.values, but_last.values)  # the last place is implied
+    assert features(listed("ab", "ba"), items, labels[:2]).with_lists == []
     score = pd.DataFrame({"item": [0, 0], "system": "s", "label": ["a", "b"], "score": [0.8, 0.2]})
     of_scores = features(dx.predictions(score, score="score"), items, labels)
     assert (of_scores.with_lists, of_scores.with_probabilities) == ([], ["s"])

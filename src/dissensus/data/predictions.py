@@ -517,7 +517,8 @@ def features(predictions: xr.Dataset | None, items: Array, labels: Array) -> Fea
     first label of a list has the value 1; labels that are tied in the first block share the 1.
     Later labels are a feature of their own, because a system's second labels may tell much about
     the panel or nothing. Their value is 1 / log2(1 + block), the discount of Jarvelin & Kekalainen
-    (2002). Systems with probabilities do not have this feature.
+    (2002). If a list has all labels, its last place follows from the others, and has the value 0.
+    Systems with probabilities do not have this feature.
     """
     if predictions is None:
         return Features([], [], [], [])
@@ -540,7 +541,9 @@ def features(predictions: xr.Dataset | None, items: Array, labels: Array) -> Fea
         answers.append(_laid(part, place[:, s], row, len(labels)))
         probability = probabilities(predictions, s, labels)
         if probability is None:
-            later = block[:, s] > 1
+            full = (block[:, s] > 0).sum(axis=1, keepdims=True) == len(labels)
+            last = full & (block[:, s] == block[:, s].max(axis=1, keepdims=True))
+            later = (block[:, s] > 1) & ~last
             if later.any():
                 discount = later / np.log2(1 + np.maximum(block[:, s], 1))
                 laters.append(_laid(discount, place[:, s], row, len(labels)))

@@ -24,7 +24,7 @@ from dissensus.sampling.chains import tracked
 
 NEW_ANNOTATORS: Final = "new_annotators"
 """Attribute of ``metrics`` and ``agreement``: whether intervals contain the variation between
-annotators; of ``metrics``, those of agreement with the panel."""
+annotators."""
 END: Final = 0.945
 """Upper end of an 89 % interval, as a probability."""
 _GROUPS: Final = 8
@@ -135,16 +135,29 @@ _NOT_ABOVE: Final = (("top_1_accuracy", "top_2_accuracy"), ("top_2_accuracy", "t
 
 def _possible(draws: xr.Dataset) -> xr.Dataset:
     """Return draws of metrics that are possible together, after noise was added to each."""
+    values = dict(draws.data_vars)
     for lower, upper in _NOT_ABOVE:
-        if {lower, upper} <= set(draws):
-            larger = np.maximum(draws[lower], draws[upper])
-            draws[upper] = larger.assign_attrs(draws[upper].attrs)
-    if {"mean_absolute_error", "mean_squared_error"} <= set(draws):
-        squared = draws["mean_squared_error"]
+        if {lower, upper} <= set(values):
+            values[upper] = np.maximum(values[lower], values[upper])
+    for k in (2, 3):  # if the set is right, so is one of its labels
+        right, whole = f"top_{k}_accuracy", f"top_{k}_set_accuracy"
+        if {right, whole} <= set(values):
+            values[whole] = np.minimum(values[whole], values[right])
+    if {"sensitivity", "specificity"} <= set(values):
+        accuracy = values["top_1_accuracy"]  # a mean of the two rates
+        first, second = values["sensitivity"], values["specificity"]
+        above = first >= second
+        for name, rate, upper in (("sensitivity", first, above), ("specificity", second, ~above)):
+            at_least, at_most = np.maximum(rate, accuracy), np.minimum(rate, accuracy)
+            values[name] = xr.where(upper, at_least, at_most)
+    if {"sensitivity", "f1"} <= set(values):  # the largest F1 is that of the precision 1
+        rate = values["sensitivity"]
+        values["f1"] = np.minimum(values["f1"], 2.0 * rate / (1.0 + rate))
+    if {"mean_absolute_error", "mean_squared_error"} <= set(values):
         # A mean of squares is at least the square of the mean.
-        larger = np.maximum(squared, draws["mean_absolute_error"] ** 2)
-        draws["mean_squared_error"] = larger.assign_attrs(squared.attrs)
-    return draws
+        square = values["mean_absolute_error"] ** 2
+        values["mean_squared_error"] = np.maximum(values["mean_squared_error"], square)
+    return draws.assign({name: x.assign_attrs(draws[name].attrs) for name, x in values.items()})
 
 
 def _noise(

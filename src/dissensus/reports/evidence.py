@@ -100,7 +100,7 @@ def allows_for_others(evaluation: xr.DataTree, name: str) -> bool:
 
 _WIDENED: Final = {
     "top_1_accuracy": "the agreement with the panel", "top_2_accuracy": "the accuracy of lists",
-    "sensitivity": "sensitivity", "specificity": "specificity",
+    "sensitivity": "sensitivity", "specificity": "specificity", "f1": "F1",
     "log_score": "scores of probabilities", "mean_squared_error": "systems' errors",
     "correlation": "systems' correlations with the panel",
 }  # fmt: skip
@@ -111,7 +111,10 @@ def widened(evaluation: xr.DataTree) -> str:
     if not allows_for_others(evaluation, "metrics"):
         return ""
     draws = group(evaluation, "metrics")
-    return listed([title for name, title in _WIDENED.items() if name in draws])
+    names = [title for name, title in _WIDENED.items() if name in draws]
+    if "top_1_accuracy" in group(evaluation, "categories"):
+        names.append("accuracies in categories")
+    return listed(names)
 
 
 def means_of_items(evaluation: xr.DataTree) -> xr.Dataset:
