@@ -71,18 +71,19 @@ def study(name: str, n: int, seed: int, longest: int) -> Iterator[dict[str, Any]
         share[None, None] + 1e-9 * rng.random(share.shape),  # ties are broken at random
         dims=("chain", "draw", "item", "label"), coords={"item": items, "label": labels},
     )  # fmt: skip
-    length = min(longest, len(labels) - 1)
+    length, depth = min(longest, len(labels)), min(longest, len(labels) - 1)
     for (first, later), order in lists(share, rng):
         said = {
             "item": np.repeat(items, length), "system": ["s"] * (length * len(items)),
-            "rank": [*range(length)] * len(items), "label": labels[order[:, :length]].ravel(),
+            "rank": [*range(1, length + 1)] * len(items),
+            "label": labels[order[:, :length]].ravel(),
         }  # fmt: skip
         predictions = dx.predictions(said, rank="rank")
         result = dx.evaluate(
             annotations, predictions, reliability=(1.0,), random_seed=seed, **FIT, **ALONE
         )
         drawn = result["metrics"].to_dataset().sel(reliability=1.0, scope="these items", system="s")
-        for metric, truth in scores(exact, predictions, length).items():
+        for metric, truth in scores(exact, predictions, depth).items():
             low, high = np.quantile(drawn[metric], [0.055, 0.945])
             yield {
                 "set": name, "first": first, "later": later, "metric": metric,
