@@ -135,7 +135,7 @@ _NOT_ABOVE: Final = (("top_1_accuracy", "top_2_accuracy"), ("top_2_accuracy", "t
 
 def _possible(draws: xr.Dataset) -> xr.Dataset:
     """Return draws of metrics that are possible together, after noise was added to each."""
-    values = dict(draws.data_vars)
+    values: dict[Any, Any] = dict(draws.data_vars)
     for lower, upper in _NOT_ABOVE:
         if {lower, upper} <= set(values):
             values[upper] = np.maximum(values[lower], values[upper])

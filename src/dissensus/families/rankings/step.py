@@ -180,7 +180,8 @@ def _shared_prior(model: Any, rankings: list[Any]) -> _Prior:
     item, label, size, features = constants(model, [model[f"cell_{n}"] for n in PriorCells._fields])
     n_labels = len(constants(model, [model["label_number"]])[0])
     shape_of = shapes(model)
-    item_features = Features([], *(list(range(*shape_of.get(name, (0,)))) for name in EVIDENCE))
+    systems, listing, scored = (list(range(*shape_of.get(name, (0,)))) for name in EVIDENCE)
+    item_features = Features([], systems, listing, scored)
     n_weights = sum(item_features.kinds)
     if features.shape[1:] != (n_weights,):
         raise unfit(f"a feature for each of {n_weights} weights", "others")
