@@ -23,17 +23,17 @@ the prior, every annotation counts once, whatever the reliability.
 
 Priors and why. The prior of the plausibilities is learned, with the plausibilities summed out:
 ``concentration`` :math:`\kappa` (the weight of the prior, in annotations), ``label_weight``
-:math:`a` (for up to 30 labels; with more, all are equal), ``prediction_weight`` :math:`b`, if
-systems list several labels in order, ``later_weight`` :math:`d`, with :math:`z_{isk} = 1 / \log_2(1
-+ l)` for the l-th label of system s, from the second on, and if systems predict a probability for
-every label, ``probability_weight`` :math:`c` instead of :math:`d`. The last place of a list of all
-labels follows from the others and has :math:`z = 0`. With a flat prior and few annotations per
-item, the posterior is mostly prior. For example, a classifier agrees with the hundred annotators of
-ChaosNLI on .74 of the items. From three annotations of each item, the estimate is .60 with the flat
-prior, and .74 with the learned prior. Predictions are evidence. In a model without them, the
-posterior of an item with the annotations a, b, b is the same whatever the systems predict, and all
-systems are underestimated. A number :math:`\alpha` for ``prior_count`` fixes the prior at
-Dirichlet(:math:`\alpha, \dots, \alpha`), as in the source; 1 is uniform over the simplex.
+:math:`a` (for up to 30 labels; with more, all are equal), and ``prediction_weight`` :math:`b`. If
+systems list several labels in order, there is also ``later_weight`` :math:`d`, with :math:`z_{isk}
+= 1 / \log_2(1 + l)` for the l-th label of system s, from the second on. Systems that predict a
+probability for every label have ``probability_weight`` :math:`c` instead. The last place of a list
+of all labels follows from the others and has :math:`z = 0`. With a flat prior and few annotations
+per item, the posterior is mostly prior. For example, a classifier agrees with the hundred
+annotators of ChaosNLI on .74 of the items. From three annotations of each item, the estimate is .60
+with the flat prior, and .74 with the learned prior. Predictions are evidence. In a model without
+them, the posterior of an item with the annotations a, b, b is the same whatever the systems
+predict, and all systems are underestimated. A number :math:`\alpha` for ``prior_count`` fixes the
+prior at Dirichlet(:math:`\alpha, \dots, \alpha`), as in the source; 1 is uniform over the simplex.
 
 Strata. If the annotations have ``stratum=``, such as the systems whose outputs a judge labelled,
 each stratum g has weights of its own, :math:`a_{gk} \sim \mathrm{Normal}(a_k, \sigma_a)`,

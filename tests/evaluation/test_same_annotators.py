@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import lean
 import numpy as np
 import pytest
@@ -254,14 +256,34 @@ def test_errors_of_a_draw_are_possible_together():
 
 
 def test_rates_of_a_draw_are_possible_together():
-    ann, pred, *_ = study(2, 60, 3)
+    """The added noise alone gives rates on one side of the accuracy."""
+    ann, pred, *_ = study(4, 60, 4)
     draws = dx.evaluate(ann, pred, positive=1, random_seed=1, **RUN)["metrics"].to_dataset()
     assert draws.attrs["new_annotators"] == 1
     accuracy, first, second = (draws[n] for n in ("top_1_accuracy", "sensitivity", "specificity"))
     assert (accuracy >= np.minimum(first, second) - 1e-12).all()
     assert (accuracy <= np.maximum(first, second) + 1e-12).all()
-    assert (draws["f1"] <= 2 * first / (1 + first) + 1e-12).all()
-    assert float(draws["f1"].std()) > 0.01
+
+
+def test_rates_and_f1_of_a_rare_label_are_kept():
+    """Draws without a positive item have no sensitivity, but a specificity and an F1 of 0."""
+    rng = np.random.default_rng(7)
+    label = (rng.random((40, 3)) < 0.06).astype(int)
+    label[0] = 1, 1, 0
+    ann = annotated(np.ones((40, 3)), label)
+    said = {"item": range(40), "system": ["s"] * 40, "label": rng.integers(2, size=40)}
+    pred, found = dx.predictions(said, kind="nominal"), []
+    for positive in (1, 0):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dx.DissensusWarning)  # the other rate is undefined
+            result = dx.evaluate(ann, pred, positive=positive, random_seed=1, **RUN)
+        found.append(result["metrics"].to_dataset().sel(AT))
+    assert found[0].attrs["new_annotators"] == 1
+    assert set(found[0]) == {"top_1_accuracy", "specificity", "f1"}
+    assert set(found[1]) == {"top_1_accuracy", "sensitivity", "f1"}
+    ends = [np.quantile(rate, [0.055, 0.5, 0.945]) for rate in
+            (found[0]["specificity"], found[1]["sensitivity"])]  # fmt: skip
+    np.testing.assert_allclose(*ends, atol=0.02)
 
 
 def test_annotators_without_whom_no_fit_is_possible_leave_the_posterior():

@@ -178,8 +178,9 @@ def evaluate(
         - ``posterior``: draws at the reference reliability.
         - ``metrics``: draws (chain, draw, reliability, scope, system); ``comparison`` of systems,
           ``diagnostics`` of these draws. Without predictions these three are empty. If the same
-          three to twenty annotators labelled most items (not in chunks, not rankings), these
-          intervals allow for other annotators, and so do those of ``categories``.
+          three to twenty annotators labelled most items (not in chunks, not rankings), the
+          intervals of all these metrics allow for other annotators, and so do those of accuracies
+          in ``categories``.
           ``convergence`` of Markov chains.
         - ``certainty`` and ``expected_risk`` of each item.
         - ``statistics``: observed values, and naive metrics against the point estimate.

@@ -40,8 +40,8 @@ def covariance(
     .. math:: \frac{G - 1}{G} \sum_g (t_{-g} - \bar t)(t_{-g} - \bar t)^\top
 
     is the delete-a-group jackknife with G groups of annotators, Shao & Tu (1995), *The Jackknife
-    and Bootstrap*, section 2.3. ``estimate`` returns the estimates from some annotations; those
-    that are undefined are left out.
+    and Bootstrap*, section 2.3. ``estimate`` returns the estimates from some annotations;
+    undefined ones count as the mean of the others.
     """
     people, annotator = np.unique(annotations["annotator_code"].to_numpy(), return_inverse=True)
     n_groups = min(len(people), _GROUPS)
@@ -134,7 +134,10 @@ _NOT_ABOVE: Final = (("top_1_accuracy", "top_2_accuracy"), ("top_2_accuracy", "t
 
 
 def _possible(draws: xr.Dataset) -> xr.Dataset:
-    """Return draws of metrics that are possible together, after noise was added to each."""
+    """Return draws in which accuracies are in order, after noise was added to each metric.
+
+    F1 keeps noise of its own: in a draw it may differ from the F1 of the other rates.
+    """
     values: dict[Any, Any] = dict(draws.data_vars)
     for lower, upper in _NOT_ABOVE:
         if {lower, upper} <= set(values):
@@ -146,13 +149,11 @@ def _possible(draws: xr.Dataset) -> xr.Dataset:
     if {"sensitivity", "specificity"} <= set(values):
         accuracy = values["top_1_accuracy"]  # a mean of the two rates
         first, second = values["sensitivity"], values["specificity"]
-        above = first >= second
+        both, above = first.notnull() & second.notnull(), first >= second
         for name, rate, upper in (("sensitivity", first, above), ("specificity", second, ~above)):
             at_least, at_most = np.maximum(rate, accuracy), np.minimum(rate, accuracy)
-            values[name] = xr.where(upper, at_least, at_most)
-    if {"sensitivity", "f1"} <= set(values):  # the largest F1 is that of the precision 1
-        rate = values["sensitivity"]
-        values["f1"] = np.minimum(values["f1"], 2.0 * rate / (1.0 + rate))
+            alone = accuracy.where(rate.notnull())  # without items for the other rate
+            values[name] = xr.where(both, xr.where(upper, at_least, at_most), alone)
     if {"mean_absolute_error", "mean_squared_error"} <= set(values):
         # A mean of squares is at least the square of the mean.
         square = values["mean_absolute_error"] ** 2

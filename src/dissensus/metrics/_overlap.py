@@ -135,8 +135,8 @@ def average_overlap(
 
     Notes
     -----
-    For ``insight``, the place of the mean overlap between the item's smallest and largest overlap
-    in any draw counts as the probability that the list is right.
+    With ``insight``, each item's mean overlap gets a place between its smallest overlap in any draw
+    (0) and its largest (1). This place counts as the probability that the list is right.
 
     With few labels, lists overlap by chance. At larger depths the value depends more on labels of
     low plausibility. Compare systems only at the same depth.

@@ -295,8 +295,8 @@ def plan(
 
     The same few annotators: on four real sets, with pilots of 50 items and studies of 150, the
     half-widths of `evaluate` were .97 to .98 times the planned ones if labels were by many
-    annotators. If the same three, five or eight annotators labelled all items, they were 1.7, 1.3
-    and 1.2 times the planned ones (means over 16 studies; for three, up to 4.7 times), because
+    annotators. If the same three, five or eight annotators labelled all items, they were 1.7, 1.25
+    and 1.15 times the planned ones (means over 16 studies; for three, up to 4.7 times), because
     other annotators may label differently (``benchmarks/same_annotators.py --plans``).
 
     Labels and predictions: labels of a random part of the items are drawn from the pilot's

@@ -55,10 +55,10 @@ def warn_of_the_same(pilot: xr.Dataset) -> None:
     """Warn if the same few annotators labelled most of the pilot."""
     if are_same(pilot):
         warn_caller(
-            "The same few annotators labelled most of the pilot. The plan is for labels by many "
-            "annotators. If the same few annotators label all items of the new study, intervals "
-            "are wider: by 70 % with three annotators, 25 % with five, 15 % with eight (means over "
-            "real sets)",
+            "The same few annotators labelled most of the pilot, but the plan is for labels by "
+            "many annotators. If the same few annotators label the new study too, intervals are "
+            "wider than planned: by 70 % with three annotators, 25 % with five and 15 % with eight "
+            "(means over four real sets)",
             DesignWarning,
         )
 
