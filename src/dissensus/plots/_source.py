@@ -140,8 +140,10 @@ def group(source: Any, name: str) -> xr.Dataset:
     return data
 
 
-def _has_systems(source: xr.DataTree) -> bool:
-    return "metrics" in source.children and SYSTEM in source["metrics"].dims
+def _has_one_system(source: xr.DataTree) -> bool:
+    """Return whether an evaluation has metrics, and an empty comparison."""
+    groups = source.children
+    return {"comparison", "metrics"} <= set(groups) and SYSTEM in groups["metrics"].dims
 
 
 def _group(source: Any, name: str) -> xr.Dataset:
@@ -149,7 +151,7 @@ def _group(source: Any, name: str) -> xr.Dataset:
         if name in source.children and source[name].to_dataset().data_vars:
             return source[name].to_dataset()
         hint = str(source.attrs.get(_REASONS.get(name), ""))
-        if name == "comparison" and _has_systems(source):
+        if name == "comparison" and _has_one_system(source):
             raise ArgumentError(
                 "source", expected="an evaluation of two systems or more", found="one system"
             )
