@@ -18,15 +18,7 @@ from dissensus.data.prediction_schema import (
 )
 from dissensus.data.schema import checked_predictions
 from dissensus.data.sets import gathered, of_columns, refuse_words
-from dissensus.dims import (
-    ITEM,
-    LABEL,
-    LISTING_SYSTEM,
-    POSITION,
-    SCORED_SYSTEM,
-    STRATUM,
-    SYSTEM,
-)
+from dissensus.dims import ITEM, LABEL, LISTING_SYSTEM, POSITION, SCORED_SYSTEM, STRATUM, SYSTEM
 from dissensus.errors import (
     AnnotationError,
     PredictionError,
