@@ -134,12 +134,9 @@ def score_point(
     An item without any annotation has no point estimate, and is left out.
     """
     point, on_missing = annotated(point, on_missing)
-    by_name: dict[str, xr.DataArray] = {}
-    broken = _tie_breaks(point)
-    for function, arguments in _metric_calls(point, predictions, positive):
-        by_name |= _parts(function(broken, predictions, **arguments, on_missing=on_missing))
-    out = xr.Dataset({f"naive_{name}": value for name, value in by_name.items()})
-    return out.drop_vars(_curves(out)).mean(SAMPLE, skipna=False, keep_attrs=True)
+    scored, _ = score(_tie_breaks(point), predictions, None, None, on_missing, positive=positive)
+    naive = scored.rename({name: f"naive_{name}" for name in scored})
+    return naive.mean(SAMPLE, skipna=False, keep_attrs=True)
 
 
 _BREAKS, _FEWER, _MANY = 60, 12, 10**6
