@@ -71,12 +71,17 @@ def main() -> None:
     print(described())
 
 
-def studies(name: str, seed: int) -> Any:
-    """Yield the intervals of both systems in each design."""
+def rated(name: str) -> pd.DataFrame:
+    """Return one label of each item by each annotator, as text."""
     ratings = PANELS[name]().ratings
     assert ratings is not None
     ratings = ratings.astype(str).drop_duplicates(["item", "annotator"])
-    ratings["label"] = "label " + ratings["label"]
+    return ratings.assign(label="label " + ratings["label"])
+
+
+def studies(name: str, seed: int) -> Any:
+    """Yield the intervals of both systems in each design."""
+    ratings = rated(name)
     items = np.unique(ratings["item"])
     if len(items) > ITEMS:
         items = np.sort(np.random.default_rng(9).choice(items, ITEMS, replace=False))
@@ -147,10 +152,7 @@ def quantities(plausibility: Any, predictions: xr.Dataset, labels: Any, **option
 
 def plans(name: str, seed: int) -> Any:
     """Yield planned and actual half-widths for new items; a system is right on .8 of the items."""
-    ratings = PANELS[name]().ratings
-    assert ratings is not None
-    ratings = ratings.astype(str).drop_duplicates(["item", "annotator"])
-    ratings["label"] = "label " + ratings["label"]
+    ratings = rated(name)
     labels, rng = sorted(ratings["label"].unique()), np.random.default_rng(seed)
     of_each = ratings.groupby("annotator").size()
     people = rng.permutation(of_each.index[of_each >= 0.9 * ratings["item"].nunique()])
