@@ -278,5 +278,5 @@ def test_annotators_of_all_items_are_few(n, wide, cautious):
     assert bool(topics) == cautious
     if cautious:
         text = " ".join(sentences(*topics[0]))
-        said = "Intervals of the agreement with the panel, of agreement between annotators allow"
+        said = "Intervals of the agreement with the panel allow for other annotators, who"
         assert (said in text) == wide
