@@ -349,7 +349,7 @@ def test_chains_that_are_too_short_are_warned_of_once_with_their_reliabilities(
     with pytest.warns(dx.ConvergenceWarning, match="not run long enough") as caught:
         result = run(*rankings, draws=100, reliability=(1, 3))
     of_prior, text = (str(record.message) for record in caught)
-    assert "for 9 of 9 parameters ('concentration', 'label_weight[" in of_prior
+    assert "for 11 of 11 parameters ('concentration', 'label_weight[" in of_prior
     assert text.startswith("plackett_luce: the chains have not run long enough for some of 2 items")
     assert "(2 at reliability 1, 2 at reliability 3): as few as " in text
     assert result["convergence"]["n_items_poor"].to_numpy().tolist() == [2, 2]

@@ -153,7 +153,7 @@ def said_of(ann):
 
 
 @pytest.mark.long
-def test_lower_places_speak_too_and_less(many, of_many):
+def test_lower_places_speak_for_themselves_and_less(many, of_many):
     ann, pred = many
     first = pred["label"].values[pred["label_code"].sel(system="s").values[:, 0]]
     rows = [(item, label, rank) for item, label in zip(pred["item"].values, first, strict=True)
@@ -162,7 +162,9 @@ def test_lower_places_speak_too_and_less(many, of_many):
     second = dx.predictions({"item": item, "system": ["s"] * len(item), "label": label,
                              "rank": rank}, rank="rank")  # fmt: skip
     weights = [tree["posterior"] for tree in (of_many[0], fit(ann, predictions=second))]
-    assert float(weights[1]["prediction_weight"].mean()) > 0.3
+    assert "later_weight" not in weights[0]
+    assert float(weights[1]["later_weight"].mean()) > 0.3
+    assert float(weights[1]["prediction_weight"].mean()) < 0.0  # of first places, which are wrong
     lean = [dx.top_k_accuracy(post["plausibility"], pred).mean() for post in weights]
     assert float(lean[0]) > float(lean[1]) > float(dx.top_k_accuracy(of_many[1], pred).mean())
 
