@@ -11,6 +11,9 @@ the ICC and the annotator ICC (numbers: of numbers; two or ordered labels: of ob
 
 With ``--pools``, a study sees some annotators of each pool for 80 items. Observed xCC and cross
 kappa, also normalised, are compared with those of the whole pools, without a model.
+
+With ``--plans``, the first 40 items are the pilot of `plan_reliability`, and 150 items the study.
+Printed are half the planned width, and half the widths of the study.
 """
 
 from __future__ import annotations
@@ -268,11 +271,40 @@ def study_of_pools(rows: pd.DataFrame, n: int, rng: np.random.Generator) -> pd.D
     return rows[rows["annotator"].isin(people) & rows["item"].isin(items)]
 
 
+def of_plans(times: int) -> Iterator[dict[str, Any]]:
+    """Yield half the planned width of the interval of the ICC, and half the widths of a study."""
+    for (name, family, rows), design, seed in product(sets(), PLANNED, range(times)):
+        n = DESIGNS[design][0]
+        rows = rows.drop_duplicates(["item", "annotator"])
+        part = study(rows, n, 150, "same" in design, np.random.default_rng([n, seed]))
+        if part is None:
+            continue
+        kind = "continuous" if family == "gaussian" else "ordinal"
+        labels = None if family == "gaussian" else sorted(rows["label"].unique().tolist())
+        few = part[part["item"].isin(part["item"].unique()[:40])]
+        whole, pilot = (dx.annotations(each, kind=kind, labels=labels) for each in (part, few))
+        plan = dx.plan_reliability(
+            pilot, (n,), (whole.sizes["item"],), family=family, studies=10, prob=0.89, draws=300,
+            random_seed=seed, progressbar=False,
+        )  # fmt: skip
+        fit = dx.models.crossed_effects.fit(whole, family=family, random_seed=seed, **FIT)
+        alpha = alpha_of(whole, fit, Settings(4000, seed, None, 0.1, "raise"))
+        row = {"set": name, "family": family, "design": design, "planned": plan.half_width.item()}
+        for kind, each in (("model", fit), ("evaluate", as_uncertain(fit, alpha, seed))):
+            low, high = np.quantile(dx.icc(each, scale="observed"), [0.055, 0.945])
+            row[kind] = (high - low) / 2
+        yield row | {"ratio": row["evaluate"] / row["planned"]}
+
+
+PLANNED = ("the same 3", "the same 5", "the same 10", "3 by anyone", "8 by anyone")
+
+
 def main() -> None:
     """Print tables by design, and by set."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=20, help="studies of each set and design")
     parser.add_argument("--pools", action="store_true", help="xCC instead")
+    parser.add_argument("--plans", action="store_true", help="widths that were planned instead")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.pools:
@@ -281,6 +313,13 @@ def main() -> None:
         for key in (["set", "annotators"], ["data", "annotators"], ["data"]):
             means = table.groupby(key, sort=False).mean(numeric_only=True)
             print(means.round(3).T.to_string(), "\n")
+        print(described())
+        return
+    if options.plans:
+        table = pd.DataFrame(of_plans(options.times))
+        for key in (["set", "family", "design"], ["family", "design"], ["design"]):
+            means = table.groupby(key, sort=False).mean(numeric_only=True)
+            print(means.round(3).to_string(), "\n")
         print(described())
         return
     every = [*sets()]

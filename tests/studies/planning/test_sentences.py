@@ -96,7 +96,9 @@ def test_what_no_number_of_annotators_reaches_is_said(pool_plan):
 
 
 def test_few_annotators_in_the_pilot_are_pointed_out(pool_plan):
-    assert len(sentences(pool_plan)) == 4
+    assert len(sentences(pool_plan)) == 5
+    assert sentences(pool_plan)[4].startswith("Planned intervals are those of the model")
+    assert len(sentences(pool_plan.drop_vars("half_width"))) == 3  # no widths were planned
     few = sentences(pool_plan.assign_attrs(pilot_annotators=[12, 4]))
     assert few[3].startswith("The pilot had 12 and 4 annotators. With so few, the variance")
     assert few[4] == "New items and annotators are taken to be like the pilot's."

@@ -189,6 +189,9 @@ def plan_reliability(
     - With three or four annotators in the pilot, the prior determines the standard deviation
       between annotators, and probabilities increase slowly. Use ``priors=`` to add knowledge.
     - With a fixed number of annotators, the interval has a minimum length for any number of items.
+    - Lengths are those of ``dx.icc(fit)``. For the model, annotators differ in leniency only.
+      Intervals of `dissensus.evaluate`, which allow for other differences, are longer:
+      ``in_words`` says how much on real sets.
     - With one annotator per item, numbers or two labels cannot separate the variance of items from
       the error variance; the interval then depends on the prior.
 
