@@ -127,7 +127,10 @@ def test_few_annotators_of_different_leniency_are_cautioned_of(spread, cautious,
     assert ("leniency" in topics) == cautious
     assert ("few_people" in topics) != cautious
     page = plain(written(result, tmp_path))
-    assert "So do intervals of systems' errors and systems' correlations with the panel," in page
+    said = (
+        "errors and systems' correlations with the panel, and of discrepancy ratios also allow for"
+    )
+    assert f"Intervals of systems' {said} other annotators." in page
     text = "Intervals of systems' errors and systems' correlations with the panel allow for this"
     assert (text in page) == cautious
     few = "correlations with the panel allow for other annotators, who may label differently. So do"

@@ -349,5 +349,23 @@ def truth(values: xr.Dataset) -> Facts:
 
 
 def intervals(evaluation: xr.DataTree, *, scopes: bool) -> Facts:
-    """Return the name of the intervals, whether they are for two scopes, and for which people."""
-    return {"name": interval_title(), "scopes": scopes, "wide": evidence.widened(evaluation)}
+    """Return the name of the intervals, what new items are, and which allow for other annotators.
+
+    With ``scopes``, there are intervals for these items and for new items.
+    """
+    data = evidence.group(evaluation, "annotations")
+    people = ""
+    if evidence.allows_for_others(evaluation, "agreement"):
+        people = "agreement between annotators"
+        if "annotator_agreement" in evidence.group(evaluation, "answers"):
+            people = "agreement with an annotator"
+        elif "system_discrepancy" in evidence.group(evaluation, "discrepancy"):
+            people = "discrepancy ratios"
+    wide = [name for name in (evidence.widened(evaluation), people) if name]
+    units = "clusters of items" if "cluster_code" in data else "items"
+    return {
+        "name": interval_title(),
+        "scopes": scopes,
+        "units": units,
+        "wide": ", and of ".join(wide),
+    }
