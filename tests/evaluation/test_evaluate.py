@@ -481,10 +481,10 @@ def test_probabilities_that_do_not_add_up_are_named():
         "score": np.concatenate([share, 1 - share]),
     })  # fmt: skip
     read = partial(dx.predictions, score="score")
-    assert "log_score" in run(ann, read(given))["metrics"]
+    assert "log_score" in run(ann, read(given), **LEAN)["metrics"]
     given.loc[7, "score"] += 0.5
     with pytest.warns(
         dx.DissensusWarning, match=r"of 1 of 30 .* \(item 7, system 'm': the sum is 1.5"
     ):
-        run_result = run(ann, read(given))
+        run_result = run(ann, read(given), **LEAN)
     assert "log_score" not in run_result["metrics"]
