@@ -149,6 +149,26 @@ def test_tables_are_the_rows(result):
     assert rates[0].note == "Systems have thresholds of their own. system: 0.2 and 0.9."
 
 
+def test_the_better_modality_comes_first_in_tables_and_differences(result):
+    """Beside the first sentence, "tool minus alone", a table of "alone minus tool" misleads."""
+    ordered = readers_page.best_first(result)
+    rows = {str(row[0]): row[1:] for row in
+            readers_page.averages(ordered, dx.summary(ordered)).bodies[0].rows}  # fmt: skip
+    assert list(rows)[:3] == ["tool", "alone", "tool minus alone"]
+    gain = -result["difference"]
+    mean, _, seen, chance = rows["tool minus alone"]
+    assert mean == share(float(gain.mean()), 3)
+    observed = result["observed_auc"].mean("reader")
+    assert seen == share(float(observed.sel(modality="tool") - observed.sel(modality="alone")), 3)
+    assert chance == probability(float((gain > 0).mean()))
+    xr.testing.assert_identical(readers_page.best_first(ordered), ordered)
+    three = readers_page.best_first(study(modalities=("alone", "tool", "both")))
+    assert three["modality"].values.tolist() == ["both", "tool", "alone"]
+    names = [str(row[0]) for row in
+             readers_page.averages(three, dx.summary(three)).bodies[0].rows]  # fmt: skip
+    assert names[3:6] == ["both minus tool", "both minus alone", "tool minus alone"]
+
+
 def test_the_lead_says_how_sure_it_is():
     for gain, words in ((0.8, "tool is better than alone with probability"),
                         (0.0, "It is not settled whether")):  # fmt: skip

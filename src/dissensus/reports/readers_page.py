@@ -47,7 +47,8 @@ _HIDDEN: Final = ("in_words", "unit", "units_positive", "units_negative", "truth
 
 def page(study: xr.Dataset, title: str | None = None) -> str:
     """Return the page as HTML."""
-    warnings, rows = concerns(study), summary(study)
+    ordered = best_first(study)
+    warnings, rows = concerns(study), summary(ordered)
     return (
         environment(page=True)
         .get_template("sections.html")
@@ -55,13 +56,14 @@ def page(study: xr.Dataset, title: str | None = None) -> str:
             **frame(),
             title=title or _title(study),
             troubles=[warnings[name] for name in ("chains", "direction") if name in warnings],
-            verdict=_sentences("headline", headline(study, rows)),
+            verdict=_sentences("headline", headline(ordered, rows)),
             lead_picture=picture(
                 "reader_study",
-                {"interval": evidence.interval_title(), "areas": study.attrs["in_words"]},
+                {"interval": evidence.interval_title(), "areas": study.attrs["in_words"],
+                 "systems": study.sizes.get(SYSTEM, 0)},
                 lambda **size: plots.reader_study(study, **size), name="verdict",
             ),
-            lead_table=averages(study, rows),
+            lead_table=averages(ordered, rows),
             boxes=boxes(study, warnings),
             cautions=[warnings[name] for name in ("perfect", "grades", "partial")
                       if name in warnings],
@@ -71,7 +73,7 @@ def page(study: xr.Dataset, title: str | None = None) -> str:
                 "data": _sentences("data", data(study)),
                 "intervals": _sentences("intervals", _intervals(study)),
             },
-            sections=list(_parts(study, rows)),
+            sections=list(_parts(ordered, rows)),
             control={"reference": -1, "wanted": False, "values": []},
             data=[(str(key).replace("_", " "), _plain(value)) for key, value in study.attrs.items()
                   if key not in _HIDDEN and not str(key).startswith(("new_", "areas_"))],
@@ -81,6 +83,19 @@ def page(study: xr.Dataset, title: str | None = None) -> str:
             provenance=[],
         )
     )  # fmt: skip
+
+
+def best_first(study: xr.Dataset) -> xr.Dataset:
+    """Return a study in which modalities with larger areas come first, also in differences."""
+    order = (-study["average_auc"].mean(SAMPLE)).to_numpy().argsort(kind="stable")
+    if (order[:-1] < order[1:]).all():
+        return study
+    if len(order) == 2:  # differences have no modalities: the first minus the second
+        names = [n for n in study.data_vars if str(n).endswith("difference")]
+        turned = [n for n in names if not str(n).startswith("system_")]
+        study = study.assign({n: (-study[n]).assign_attrs(study[n].attrs) for n in turned})
+    out = study.isel({dim: order for dim in (MODALITY, other(MODALITY)) if dim in study.dims})
+    return out.assign_attrs(modalities=[str(name) for name in out[MODALITY].to_numpy().tolist()])
 
 
 def _diagnosis(about: Mapping[Any, Any]) -> str:
