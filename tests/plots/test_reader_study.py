@@ -50,9 +50,9 @@ def test_lines_and_marks_are_those_of_the_study(study):
     words = [text.get_text() for text in ax.get_legend().get_texts()]
     assert words[0] == f"CT: {share(average.mean().item())} ({share(low)} to {share(high)})"
     assert words[2] == f"system: {share(data['system_auc'].mean().item())}"
-    notes = " ".join(text.get_text() for text in figure.texts)
+    notes = " ".join(" ".join(text.get_text() for text in figure.texts).split())
     assert (
-        "bands: these readers on new cases. Marks: scores of at least 0, 1.5.\nLarge marks: systems"
+        "bands: these readers on new cases. Marks: scores of at least 0, 1.5. Large marks: systems"
         in notes
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -238,7 +237,7 @@ def item(
     top = _annotation_lines(above, limit, width)
     bottom = _prediction_lines(below, limit, width)
     titles = [
-        _wrapped(words, 0.86 * width)  # bold letters are wider
+        look.wrapped(words, look.BOLD * width)
         for words in (
             f"Annotations of item {short(item, 30)}",
             "Predictions, with the probability that they contain the most plausible label",
@@ -259,17 +258,12 @@ def item(
     return figure
 
 
-def _wrapped(text: str, width: float) -> list[str]:
-    letters = max(24, int(width * 72 / (0.58 * look.SMALL)))
-    return textwrap.wrap(text, letters, subsequent_indent="    ")
-
-
 def _annotation_lines(statements: list[Statement], limit: int, width: float) -> list[str]:
     lines: list[str] = []
     for blocks, people in ((s.blocks, s.sources) for s in statements[:limit]):
         names = ", ".join(short(person, 16) for person in people[:6])
         rest = f" and {len(people) - 6} more" if len(people) > 6 else ""
-        lines += _wrapped(f"{spelled(blocks)}   ({names}{rest})", width)
+        lines += look.wrapped(f"{spelled(blocks)}   ({names}{rest})", width)
     if len(statements) > limit:
         lines.append(f"… and {counted(len(statements) - limit, 'other statement')}")
     return lines
@@ -280,7 +274,7 @@ def _prediction_lines(statements: list[Statement], limit: int, width: float) -> 
     lines: list[str] = []
     for systems, blocks, value in ordered[:limit]:
         hit = f"{share(value)}  " if np.isfinite(value) else ""
-        lines += _wrapped(f"{hit}{short(systems[0], 24)}: {spelled(blocks)}", width)
+        lines += look.wrapped(f"{hit}{short(systems[0], 24)}: {spelled(blocks)}", width)
     if len(ordered) > limit:
         lines.append(f"… and {counted(len(ordered) - limit, 'other system')}")
     return lines

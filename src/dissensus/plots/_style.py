@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -254,10 +255,22 @@ def dots(ax: Axes, x: npt.ArrayLike, y: npt.ArrayLike, size: float, color: str) 
     )  # fmt: skip
 
 
+BOLD: Final = 0.86
+"""Share of the letters that a line holds if they are bold."""
+
+
+def wrapped(text: str, width: float, indent: str = "    ") -> list[str]:
+    """Return small text as lines that are at most ``width`` inches long."""
+    letters = max(24, int(width * 72 / (0.58 * SMALL)))
+    return textwrap.wrap(text, letters, subsequent_indent=indent)
+
+
 def note(figure: Any, text: str) -> None:
     """Write a note below a plot, unless the text is empty."""
     if text:
-        figure.supxlabel(text, fontsize=SMALL, x=0.0, ha="left", style="italic")
+        width = figure.bbox.width / figure.dpi  # also of a subfigure
+        lines = [line for part in text.splitlines() for line in wrapped(part, width, "")]
+        figure.supxlabel("\n".join(lines), fontsize=SMALL, x=0.0, ha="left", style="italic")
 
 
 _OF_MODEL: Final = ("metrics", "companion", "comparison", "certainty", "posterior", "expected_risk")
@@ -288,7 +301,8 @@ def warn_above(picture: Any, source: Any, group: str) -> None:
     viz = getattr(picture, "viz", None)
     figure = picture if viz is None else viz["figure"].item() if "figure" in viz else None
     if reason and isinstance(figure, Figure):
+        lines = wrapped(f"Do not rely on this: {reason}", BOLD * figure.get_figwidth(), "")
         figure.suptitle(
-            plain(f"Do not rely on this: {reason}"), color=WORSE, fontsize=SMALL,
+            plain("\n".join(lines)), color=WORSE, fontsize=SMALL,
             x=0.01, ha="left", fontweight="bold",
         )  # fmt: skip

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import matplotlib as mpl
 import numpy as np
@@ -96,7 +96,7 @@ def forest(
             },
         },
         backend=backend,
-        figure_kwargs=_figure(size, backend, columns),
+        figure_kwargs=_figure(size, backend, _room(size[0], titles, systems) if columns > 1 else 0),
         **options,
     )  # fmt: skip
     for name, title in zip(names, titles, strict=True):
@@ -215,15 +215,29 @@ def _labels() -> dict[str, Any]:
     return {"labels": labels, "ticklabels": False}
 
 
-def _figure(size: tuple[float, float], backend: str | None, columns: int = 1) -> dict[str, Any]:
-    """Return settings of a figure; with Matplotlib, the layout makes room for long names."""
+_LETTER: Final = 0.08
+"""Width of a letter of a label in inches, on average."""
+
+
+def _room(width: float, titles: list[str], systems: Any) -> float:
+    """Return the width of the column of systems beside that of their metrics, in units of marks."""
+    metrics, names = (_LETTER * max(map(len, map(str, column))) for column in (titles, systems))
+    part = min((names + 3 * _LETTER) / max(width - metrics, 1.0), 0.5)
+    return part / (1.0 - part)
+
+
+def _figure(size: tuple[float, float], backend: str | None, room: float = 0.0) -> dict[str, Any]:
+    """Return settings of a figure; with Matplotlib, the layout makes room for long names.
+
+    ``room`` is the width of a column of labels, as a share of that of the marks, if there are two.
+    """
     from arviz_base import rcParams
 
     chosen = rcParams["plot.backend"] if backend is None else backend
     out: dict[str, Any] = {"figsize": size, "figsize_units": "inches"}
     if chosen != "matplotlib":
-        return out | {"width_ratios": [columns, 3]}
-    return out | {"width_ratios": [0.02 + 0.8 * (columns - 1), 3], "layout": "constrained"}
+        return out | {"width_ratios": [2 if room else 1, 3]}
+    return out | {"width_ratios": [0.007 + room, 1], "layout": "constrained"}
 
 
 def _finish(
