@@ -80,6 +80,14 @@ def test_code_can_be_parsed(page):
             pytest.fail(f"{language} {problem}: {code}")
 
 
+def test_plots_on_pages_are_shown():
+    """A semicolon hides a picture, unless pyplot manages it: those of ArviZ."""
+    hidden = re.compile(r"^dx\.plots\.(?!forest|distribution)\w+\(.*;\s*$", re.M)
+    assert [page.name for page in WRITTEN if hidden.search(page.read_text("utf-8"))] == []
+    assert hidden.search("dx.plots.discrepancy(ratio);\n")
+    assert not hidden.search("dx.plots.forest(ratio);\ndx.plots.discrepancy(ratio)\n")
+
+
 def test_every_model_metric_and_statistic_has_related_ones():
     sys.path.insert(0, str(ROOT / "docs"))
     try:
