@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+from xml.etree import ElementTree
 
 from docutils import nodes
 from latex2mathml.converter import convert
@@ -13,7 +15,20 @@ def _mathml(tex: str, display: str) -> str:
     tex = tex.replace(r"\arg", r"\operatorname{arg}")  # which the converter does not know
     if r"\\" in tex and r"\begin" not in tex:
         tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
-    return convert(tex, display=display)
+    # The converter knows arrays only.
+    tex = tex.replace(r"\begin{aligned}", r"\begin{array}{rlrlrl}")
+    tex = tex.replace(r"\end{aligned}", r"\end{array}")
+    out = re.sub("<mtext>(.*?)</mtext>", _text, convert(tex, display=display), flags=re.S)
+    # Browsers align cells by style only.
+    out = re.sub('columnalign="(left|right|center)"', r'style="text-align: \1"', out)
+    ElementTree.fromstring(out)  # raises an error if elements are not closed
+    return out
+
+
+def _text(found: re.Match[str]) -> str:
+    """Return a text as HTML: PyMC's models have ``<shared>`` and ``\\_`` in theirs."""
+    words = found.group(1).replace(r"\_", "_")
+    return f"<mtext>{words.replace('<', '&lt;').replace('>', '&gt;')}</mtext>"
 
 
 def _inline(writer: Any, node: Any) -> None:
