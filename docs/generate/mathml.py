@@ -13,7 +13,8 @@ from latex2mathml.converter import convert
 def _mathml(tex: str, display: str) -> str:
     """Convert a formula; several lines are aligned."""
     tex = tex.replace(r"\arg", r"\operatorname{arg}")  # which the converter does not know
-    if r"\\" in tex and r"\begin" not in tex:
+    outside = re.sub(r"\\begin\{(\w+)\}.*?\\end\{\1\}", "", tex, flags=re.S)
+    if r"\\" in outside:
         tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
     # The converter knows arrays only.
     tex = tex.replace(r"\begin{aligned}", r"\begin{array}{rlrlrl}")
