@@ -164,7 +164,7 @@ from dissensus.sampling import fitting
 KINDS = ("nominal", "ordinal")
 POOLING: Final = {"hierarchical": HIERARCHICAL, "none": NONE, "complete": COMPLETE}
 PRIOR_LABELS, RIGHT = 4.0, 0.7
-"""The prior of a row of a matrix: its weight, in labels, and its share of right labels."""
+"""Weight of the prior of a row of a matrix, in labels, and its share of right labels."""
 REACH = 1.0
 """Prior standard deviation of a coefficient, for covariates with standard deviation 1."""
 

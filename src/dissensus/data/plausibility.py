@@ -75,7 +75,7 @@ class Space(NamedTuple):
 
     @property
     def dense(self) -> bool:
-        """Whether the form is dense: each position is one label, the same for all items."""
+        """Whether the form is dense, so that each position is one label, the same for all items."""
         return self.codes.ndim == 1
 
 

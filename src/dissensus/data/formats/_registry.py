@@ -30,7 +30,7 @@ class Format:
 
     name: str
     reads: tuple[str, ...]
-    """What the reader can read: "annotations", "predictions", or both."""
+    """What the reader can read, that is, "annotations", "predictions", or both."""
     summary: str
 
     @property

@@ -52,7 +52,7 @@ class Description(NamedTuple):
     name: str
     title: str
     kind: str
-    """Kind of the annotations: nominal, ordinal, continuous or ranking."""
+    """Kind of the annotations, that is, nominal, ordinal, continuous or ranking."""
     counts: dict[str, int]
     """Numbers of items, annotators, labels, annotations (rows) and, with predictions, systems."""
     citation: str
