@@ -63,26 +63,24 @@ def _models() -> dict[str, str]:
 
 
 def _metrics() -> dict[str, str]:
-    homes = {one.name: f"{one.function.__module__}.{one.name}" for one in metrics.METRICS}
     words = "Metrics take draws and return draws, with ``chain`` and ``draw``."
-    return _functions("metrics", words, homes)
+    return _functions("metrics", words, [one.name for one in metrics.METRICS])
 
 
 def _statistics() -> dict[str, str]:
-    functions = [getattr(dx, name) for name in ("bayesian_bootstrap", *statistics.names())]
     return _functions(
         "statistics",
         "Functions of the observed annotations. ``bayesian_bootstrap`` gives each a posterior.",
-        {one.__name__: f"{one.__module__}.{one.__name__}" for one in functions},
+        ["bayesian_bootstrap", *statistics.names()],
     )
 
 
-def _functions(what: str, words: str, homes: dict[str, str]) -> dict[str, str]:
+def _functions(what: str, words: str, names: list[str]) -> dict[str, str]:
     """Return a page for each function, with its picture if it has one, and one that lists them."""
-    out = {f"{what}/index": _listed(what.capitalize(), words, list(homes))}
-    for name, home in homes.items():
+    out = {f"{what}/index": _listed(what.capitalize(), words, names)}
+    for name in names:
         parts = _of_picture(name) + _of_related(name)
-        out[f"{what}/{name}"] = _page(name, f".. autofunction:: {home}", *parts)
+        out[f"{what}/{name}"] = _page(name, f".. autofunction:: dissensus.{name}", *parts)
     return out
 
 
@@ -100,7 +98,7 @@ def _of_related(name: str) -> list[str]:
 def _link(name: str) -> str:
     if name in models.names():
         return f":doc:`{name} </api/models/{name}>`"
-    return f":func:`{name} <{getattr(dx, name).__module__}.{name}>`"
+    return f":func:`{name} <dissensus.{name}>`"
 
 
 def _other() -> str:
@@ -113,7 +111,7 @@ def _other() -> str:
         if not home or home in {getattr(dx, module).__name__ for module in _MODULES}:
             continue
         kind = "autoexception" if isinstance(thing, type) else "autofunction"
-        entries.append(f".. {kind}:: {home}.{name}\n")
+        entries.append(f".. {kind}:: dissensus.{name}\n")
     homes = [getattr(dx, name).__name__ for name in _MODULES]
     entries += [f".. automodule:: {home}\n   :members:\n" for home in homes]
     return _page("Other functions and classes", *entries)
