@@ -78,11 +78,18 @@ def test_noise_keeps_its_size_far_from_the_ends_and_does_not_get_past_them():
     np.testing.assert_allclose(  # from -1 to 1, as Fisher's transformation
         within_ends(half, 0.1 * noise, -1.0), np.tanh(np.arctanh(half) + 0.1 * noise / 0.75)
     )
-    # 89 % of .95 and noise of any size, in log odds: at most 2 on each side.
-    near = within_ends(half + 0.45, 10.0 * noise)
+    # 89 % of .95 and much noise, in log odds: about 2 on each side.
+    near = within_ends(half + 0.45, 0.15 * noise)
     assert 0.0 < near.min() < near.max() < 1.0
     low, high = np.quantile(near, [0.055, 0.945])
-    assert logit(high) - logit(low) == pytest.approx(4.0)
+    assert logit(high) - logit(low) == pytest.approx(4.0, abs=0.1)
+    # Where 2 would be too little, the interval is as long as with the noise itself.
+    for place, end in ((0.97, 0.055), (0.03, 0.945), (0.999, 0.055)):
+        value = np.full((4000, 1), place)
+        expected = place + 0.1 * np.quantile(noise, end)
+        assert np.quantile(within_ends(value, 0.1 * noise), end) == pytest.approx(
+            expected, abs=1e-4
+        )
     # At an end there is no such scale.
     np.testing.assert_array_equal(within_ends(2 * half, 0.1 * noise), (1 + 0.1 * noise).clip(0, 1))
     # Undefined draws are left out of the median.

@@ -71,7 +71,11 @@ def as_wide_as_t(freedom: int) -> float:
 
 
 _MOST: Final = 2.0
-"""Maximum of half the length of the 89 % interval of noise of log odds."""
+"""Half the length of the 89 % interval of noise of log odds, at most, unless the noise itself makes
+the interval longer on the side of the farther end."""
+_NEAR: Final = 0.01
+"""Medians that are so near to an end, as a share of the range, get noise as it is if `_MOST` is too
+little for it: their log odds would have to vary between both ends."""
 
 
 def within_ends(values: Floats, noise: Floats, low: float = 0.0) -> Floats:
@@ -84,13 +88,22 @@ def within_ends(values: Floats, noise: Floats, low: float = 0.0) -> Floats:
     """
     values = np.clip(values, low, 1.0)
     lower, upper = np.quantile(noise, [1.0 - END, END], axis=0)
+
+    def odds_of(x: Any) -> Any:
+        return np.log(x - low) - np.log1p(-x)
+
     with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
         warnings.filterwarnings("ignore", "All-NaN slice encountered", RuntimeWarning)
         middle = np.nanmedian(values, axis=0)
         slope = (1.0 - low) / ((middle - low) * (1.0 - middle))
-        scale = np.fmin(slope, 2.0 * _MOST / (upper - lower))
-        odds = np.log(values - low) - np.log1p(-values) + scale * noise
-    inside = (middle > low) & (middle < 1.0) & (noise != 0.0)  # without rounding errors
+        away = np.where(middle > (1.0 + low) / 2.0, lower, upper)
+        tiny = 0.1 * _NEAR * (1.0 - low)
+        end = np.clip(middle + away, low + tiny, 1.0 - tiny)
+        most, least = 2.0 * _MOST / (upper - lower), (odds_of(end) - odds_of(middle)) / away
+        odds = odds_of(values) + np.fmin(slope, np.fmax(most, least)) * noise
+    near = np.minimum(middle - low, 1.0 - middle) < _NEAR * (1.0 - low)
+    inside = (middle > low) & (middle < 1.0) & ~(near & (least > most))
+    inside = inside & (noise != 0.0)  # without rounding errors
     return np.where(inside, low + (1.0 - low) * expit(odds), np.clip(values + noise, low, 1.0))
 
 
