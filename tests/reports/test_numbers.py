@@ -128,7 +128,7 @@ def test_few_annotators_of_different_leniency_are_cautioned_of(spread, cautious,
     assert ("few_people" in topics) != cautious
     page = plain(written(result, tmp_path))
     said = (
-        "errors and systems' correlations with the panel, and of discrepancy ratios also allow for"
+        "errors and systems' correlations with the panel and of discrepancy ratios also allow for"
     )
     assert f"Intervals of systems' {said} other annotators." in page
     text = "Intervals of systems' errors and systems' correlations with the panel allow for this"

@@ -21,7 +21,6 @@ from dissensus.data.predictions import features
 from dissensus.data.rows import ranking_code, ranks
 from dissensus.data.tables import match
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, RELIABILITY, SCOPE, SCOPES, SYSTEM
-from dissensus.evaluation.same_annotators import within_ends
 from dissensus.evaluation.scoring import clusters_of
 from dissensus.evaluation.section import NONE, Groups
 from dissensus.kernels.random import generator
@@ -197,7 +196,7 @@ def agreements(
     known = spread.beyond + (np.var(middle, axis=0) if new_items else spread.chance)
     lacking = np.sqrt(np.maximum(_least(votes, new_items=new_items) ** 2 - known, 0.0))
     noise += lacking * rng.standard_normal(noise.shape)
-    out = within_ends(np.broadcast_to(middle, noise.shape), noise)
+    out = np.clip(middle + noise, 0.0, 1.0)
     return out[:, -1], out[:, :-1]
 
 

@@ -20,7 +20,7 @@ from dissensus.data import tables
 from dissensus.data.schema import as_checked
 from dissensus.dims import ANNOTATION, DRAW, ITEM, POOL, SAMPLE, other
 from dissensus.errors import DissensusWarning
-from dissensus.evaluation.same_annotators import END, as_wide_as_t, symmetric_root, within_ends
+from dissensus.evaluation.same_annotators import END, as_wide_as_t, symmetric_root
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Flags, Floats, Ints
 from dissensus.metrics._components import OBSERVED
@@ -251,7 +251,7 @@ def with_others(
 
 
 RATES: Final = frozenset({"percent_agreement", "leave_one_out_agreement"})
-"""Coefficients that are at least 0. All others are at least -1."""
+"""Coefficients that are at least 0."""
 
 
 def widened(
@@ -259,12 +259,9 @@ def widened(
     stream: str = "new annotators",
 ) -> xr.DataArray:  # fmt: skip
     """Add the variation over annotators to draws of a coefficient, which is at most 1."""
-    if not spread:
-        return draws
     noise: Floats = generator(random_seed, stream).standard_t(freedom, draws.shape)
-    low = 0.0 if draws.name in RATES else -1.0
-    wide = within_ends(draws.to_numpy().ravel(), np.sqrt(spread) * noise.ravel(), low)
-    return draws.copy(data=wide.reshape(draws.shape))
+    least = 0.0 if draws.name in RATES else None
+    return (draws + np.sqrt(spread) * noise).clip(least, 1.0).assign_attrs(draws.attrs)
 
 
 KAPPAS: Final = ("cross_kappa", "normalized_cross_kappa")

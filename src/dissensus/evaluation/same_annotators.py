@@ -9,14 +9,12 @@ annotator, and the jackknife over annotators gives the variance.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
 from scipy import stats
-from scipy.special import expit
 
 from dissensus.data.schema import as_checked
 from dissensus.dims import ANNOTATION, CHAIN, DRAW, SAMPLE, SYSTEM
@@ -70,70 +68,24 @@ def as_wide_as_t(freedom: int) -> float:
     return float(stats.t(freedom).ppf(END) / stats.norm.ppf(END))
 
 
-_MOST: Final = 2.0
-"""Half the length of the 89 % interval of noise of log odds, at most, unless the noise itself makes
-the interval longer on the side of the farther end."""
-_NEAR: Final = 0.01
-"""Medians that are so near to an end, as a share of the range, get noise as it is if `_MOST` is too
-little for it: their log odds would have to vary between both ends."""
-
-
-def within_ends(values: Floats, noise: Floats, low: float = 0.0) -> Floats:
-    r"""Add noise (draw, ...) to values (draw, ...) between ``low`` and 1, of which none gets past.
-
-    Noise is added to the log odds :math:`\log (x - l) / (1 - x)`. It is multiplied by their
-    derivative at the median, so that noise that is small keeps its size, but not by so much that
-    log odds are less certain than `_MOST`: with three annotators a rate of .95 could otherwise be
-    any rate. Where the median is at an end, values get the noise itself, and stop at the end.
-    """
-    values = np.clip(values, low, 1.0)
-    lower, upper = np.quantile(noise, [1.0 - END, END], axis=0)
-
-    def odds_of(x: Any) -> Any:
-        return np.log(x - low) - np.log1p(-x)
-
-    with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
-        warnings.filterwarnings("ignore", "All-NaN slice encountered", RuntimeWarning)
-        middle = np.nanmedian(values, axis=0)
-        slope = (1.0 - low) / ((middle - low) * (1.0 - middle))
-        away = np.where(middle > (1.0 + low) / 2.0, lower, upper)
-        tiny = 0.1 * _NEAR * (1.0 - low)
-        end = np.clip(middle + away, low + tiny, 1.0 - tiny)
-        most, least = 2.0 * _MOST / (upper - lower), (odds_of(end) - odds_of(middle)) / away
-        odds = odds_of(values) + np.fmin(slope, np.fmax(most, least)) * noise
-    near = np.minimum(middle - low, 1.0 - middle) < _NEAR * (1.0 - low)
-    inside = (middle > low) & (middle < 1.0) & ~(near & (least > most))
-    inside = inside & (noise != 0.0)  # without rounding errors
-    return np.where(inside, low + (1.0 - low) * expit(odds), np.clip(values + noise, low, 1.0))
-
-
-def _shares(draws: xr.DataArray, noise: xr.DataArray) -> xr.DataArray:
-    """Add noise to draws of shares."""
-    both = xr.broadcast(*(x.stack({"sample": SAMPLE}) for x in (draws, noise)))
-    shares, added = (x.transpose("sample", ...) for x in both)
-    return shares.copy(data=within_ends(shares.to_numpy(), added.to_numpy())).unstack("sample")
-
-
 class _Scale(NamedTuple):
-    """The scale on which a metric's variance is estimated, and how values on it get noise."""
+    """The scale on which a metric gets noise, and the way back."""
 
     forth: Callable[[Any], Any]
-    noisy: Callable[[xr.DataArray, xr.DataArray], Any]
+    back: Callable[[Any], Any]
 
 
 _NEAR_1: Final = 1.0 - 1e-6
 """Maximum absolute correlation: Fisher's scale is infinite at 1."""
-_SHARE: Final = _Scale(lambda x: x, _shares)
+_SHARE: Final = _Scale(lambda x: x, lambda x: x.clip(0.0, 1.0))
 _SCALES: Final = {
     # A shift of all scores, such as the annotators' leniency, changes these two by as much. An
     # error that noise makes negative counts as positive, as a shift in the other direction.
-    "mean_absolute_error": _Scale(lambda x: x, lambda x, e: abs(x + e)),
-    "mean_squared_error": _Scale(np.sqrt, lambda x, e: (x + e) ** 2),
-    "correlation": _Scale(
-        lambda x: np.arctanh(x.clip(-_NEAR_1, _NEAR_1)), lambda x, e: np.tanh(x + e)
-    ),
-    "log_score": _Scale(lambda x: x, lambda x, e: (x + e).clip(max=0.0)),
-    "brier_score": _Scale(lambda x: x, lambda x, e: (x + e).clip(0.0, 2.0)),
+    "mean_absolute_error": _Scale(lambda x: x, abs),
+    "mean_squared_error": _Scale(np.sqrt, lambda x: x**2),
+    "correlation": _Scale(lambda x: np.arctanh(x.clip(-_NEAR_1, _NEAR_1)), np.tanh),
+    "log_score": _Scale(lambda x: x, lambda x: x.clip(max=0.0)),
+    "brier_score": _Scale(lambda x: x, lambda x: x.clip(0.0, 2.0)),
 }
 """Scales of metrics that are not shares between 0 and 1."""
 _MODELS: Final = ("dirichlet", "normal_scores")
@@ -172,7 +124,7 @@ def jackknifed(
     for name, scale, before, part in zip(
         names, scales, scaled, np.split(drawn, len(names), axis=-1), strict=True
     ):
-        wide = scale.noisy(before, xr.DataArray(part, dims=(CHAIN, DRAW, SYSTEM)))
+        wide = scale.back(before + xr.DataArray(part, dims=(CHAIN, DRAW, SYSTEM)))
         out[name] = wide.transpose(*draws[name].dims).assign_attrs(draws[name].attrs)
     return _possible(out).assign_attrs({NEW_ANNOTATORS: 1})
 

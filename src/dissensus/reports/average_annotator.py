@@ -10,11 +10,10 @@ import xarray as xr
 
 from dissensus.data.predictions import predictions
 from dissensus.data.tables import match
-from dissensus.dims import CANDIDATE, CHAIN, ITEM, LABEL, SAMPLE, SCOPE, SCOPES, SYSTEM
+from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SCOPE, SCOPES, SYSTEM
 from dissensus.evaluation.accuracy import on_average
 from dissensus.evaluation.answers import spread_of, votes_of
 from dissensus.evaluation.evidence import METRIC as PANEL
-from dissensus.evaluation.same_annotators import within_ends
 from dissensus.evaluation.scoring import clusters_of
 from dissensus.metrics._items import bootstrap_weights, over_items
 from dissensus.plots._source import NEW, THESE
@@ -197,11 +196,11 @@ def agreement_with_panel(evaluation: xr.DataTree) -> xr.DataArray | None:
     table = {"item": theta[ITEM].to_numpy(), "label": labels.to_numpy()}
     leading = predictions(table | {"system": ["panel"] * len(place)}, kind="nominal")
     votes = votes_of(evaluation["annotations"].to_dataset(), leading)
-    out = out.transpose(*SAMPLE, SCOPE)
-    draws = out.to_numpy().reshape(-1, len(SCOPES))
-    noise = spread_of(votes).drawn(len(draws), np.random.default_rng(_SEED), chance=False)[:, :1]
-    wide = within_ends(draws, np.broadcast_to(noise, draws.shape))
-    return out.copy(data=wide.reshape(out.shape))
+    n_draws = out.sizes[CHAIN] * out.sizes[DRAW]
+    noise = spread_of(votes).drawn(n_draws, np.random.default_rng(_SEED), chance=False)[:, 0]
+    shape = out.isel({SCOPE: 0}, drop=True)
+    out = out + shape.copy(data=noise.reshape(shape.shape))
+    return out.clip(0.0, 1.0).transpose(*SAMPLE, SCOPE)
 
 
 def _implied(evaluation: xr.DataTree, theta: xr.DataArray, dim: str) -> float:

@@ -367,5 +367,5 @@ def intervals(evaluation: xr.DataTree, *, scopes: bool) -> Facts:
         "name": interval_title(),
         "scopes": scopes,
         "units": units,
-        "wide": ", and of ".join(wide),
+        "wide": " and of ".join(wide),
     }

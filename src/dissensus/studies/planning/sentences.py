@@ -286,7 +286,7 @@ def _limits(plan: xr.Dataset) -> list[str]:
 _LONGER: Final = (
     "Planned intervals are those of the model, for which annotators differ in leniency only. "
     "`dx.evaluate` allows for other differences too: on ten real sets its intervals of the ICC "
-    "were about 1.4 times as long as planned if many annotators labelled different items, and two "
-    "to three times as long if the same few annotators labelled all items."
+    "were about 1.4 times as long as planned (1.0 to 1.8 times on single sets), and 1.7 to 2.8 "
+    "times as long if the same few annotators labelled all items."
 )
 """See ``benchmarks/real_components.py --plans``."""
