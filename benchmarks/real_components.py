@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from data import SHARED
 from machine import described
 
@@ -116,6 +117,13 @@ def study(rows: pd.DataFrame, n: int, n_items: int, same: bool, rng: np.random.G
     return rows
 
 
+def annotated(part: pd.DataFrame, rows: pd.DataFrame, family: str) -> xr.Dataset:
+    """Return a study as annotations, with the labels of all rows of the set."""
+    if family == "gaussian":
+        return dx.annotations(part, kind="continuous")
+    return dx.annotations(part, kind="ordinal", labels=sorted(rows["label"].unique().tolist()))
+
+
 def simulated(family: str, sigma_item: float) -> pd.DataFrame:
     """Return labels of 100 annotators for 400 items that follow the model."""
     part = dx.simulate.replication_study(
@@ -129,14 +137,12 @@ def results(name: str, family: str, rows: pd.DataFrame, times: int) -> Iterator[
     """Yield the error and the intervals of each study."""
     rows = rows.drop_duplicates(["item", "annotator"])
     truth = {"": true_icc(rows), "annotator ": true_icc(rows, "annotator")}
-    labels = None if family == "gaussian" else sorted(rows["label"].unique().tolist())
     for design, (n, n_items) in DESIGNS.items():
         for seed in range(times):
             part = study(rows, n, n_items, "same" in design, np.random.default_rng([n, seed]))
             if part is None:
                 break
-            kind = "continuous" if family == "gaussian" else "ordinal"
-            annotations = dx.annotations(part, kind=kind, labels=labels)
+            annotations = annotated(part, rows, family)
             fit = dx.models.crossed_effects.fit(annotations, family=family, random_seed=seed, **FIT)
             alpha = alpha_of(annotations, fit, Settings(4000, seed, None, 0.1, "raise"))
             row = {"set": name, "family": family, "design": design, "icc": truth[""]}
@@ -279,10 +285,8 @@ def of_plans(times: int) -> Iterator[dict[str, Any]]:
         part = study(rows, n, 150, "same" in design, np.random.default_rng([n, seed]))
         if part is None:
             continue
-        kind = "continuous" if family == "gaussian" else "ordinal"
-        labels = None if family == "gaussian" else sorted(rows["label"].unique().tolist())
         few = part[part["item"].isin(part["item"].unique()[:40])]
-        whole, pilot = (dx.annotations(each, kind=kind, labels=labels) for each in (part, few))
+        whole, pilot = (annotated(each, rows, family) for each in (part, few))
         plan = dx.plan_reliability(
             pilot, (n,), (whole.sizes["item"],), family=family, studies=10, prob=0.89, draws=300,
             random_seed=seed, progressbar=False,

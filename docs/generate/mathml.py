@@ -15,10 +15,7 @@ def _mathml(tex: str, display: str) -> str:
     tex = tex.replace(r"\arg", r"\operatorname{arg}")  # which the converter does not know
     outside = re.sub(r"\\begin\{(\w+)\}.*?\\end\{\1\}", "", tex, flags=re.S)
     if r"\\" in outside:
-        tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
-    # The converter knows arrays only.
-    tex = tex.replace(r"\begin{aligned}", r"\begin{array}{rlrlrl}")
-    tex = tex.replace(r"\end{aligned}", r"\end{array}")
+        tex = rf"\begin{{array}}{{rlrlrl}}{tex}\end{{array}}"  # it does not know aligned
     out = re.sub("<mtext>(.*?)</mtext>", _text, convert(tex, display=display), flags=re.S)
     # Browsers align cells by style only.
     out = re.sub('columnalign="(left|right|center)"', r'style="text-align: \1"', out)

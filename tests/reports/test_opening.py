@@ -69,6 +69,25 @@ def test_level_of_the_interval_is_arviz_setting(dictated):
         assert "50 % highest-density intervals" in text
 
 
+@pytest.mark.parametrize(
+    ("groups", "named"),
+    [({}, "agreement between annotators"),
+     ({"discrepancy": "system_discrepancy"}, "discrepancy ratios"),
+     ({"discrepancy": "system_discrepancy", "answers": "annotator_agreement"},
+      "agreement with an annotator")],
+)  # fmt: skip
+def test_intervals_that_allow_for_other_annotators_are_named(groups, named):
+    parts = {name: xr.Dataset({variable: 1.0}) for name, variable in groups.items()}
+    for people, cluster in ((1, {}), (0, {"cluster_code": 1})):
+        tree = xr.DataTree.from_dict({
+            "annotations": xr.Dataset(cluster),
+            "agreement": xr.Dataset(attrs={"new_annotators": people}), **parts,
+        })  # fmt: skip
+        text = spoken("intervals", opening.intervals(tree, scopes=True))
+        assert (f"Intervals of {named} also allow for other annotators." in text) == bool(people)
+        assert ("sampling of clusters of items" in text) == bool(cluster)
+
+
 @pytest.mark.long
 def test_the_leader_along_reliability(dictated):
     steady = along(dictated({"a": [0.7, 0.8], "b": [0.6, 0.7], "c": [0.5, 0.6]}))

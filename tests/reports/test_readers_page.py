@@ -107,6 +107,9 @@ def test_the_page_is_whole(result, page):
     low, high = (share(float(best.quantile(p)), 3) for p in (0.025, 0.975))
     assert f"better than alone with probability {probability(chance)}" in text
     assert f"tool {share(float(best.mean()), 3)} [{low} to {high}]" in text
+    assert "tool minus alone" in text
+    assert "alone minus tool" not in text  # neither in a sentence nor in a table
+    assert "dashed lines: systems" in text
     assert "5 readers on 60 cases" in text
     assert "5 readers with 2 modalities, and 1 system; 60 cases, of which 20 are positive." in text
     assert "Plan a further study. The smallest study with a power of .80 or more has" in text

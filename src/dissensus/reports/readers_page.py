@@ -61,6 +61,7 @@ def page(study: xr.Dataset, title: str | None = None) -> str:
                 "reader_study",
                 {"interval": evidence.interval_title(), "areas": study.attrs["in_words"],
                  "systems": study.sizes.get(SYSTEM, 0)},
+                # In the order of the data: colours are those of `plots.reader_study`.
                 lambda **size: plots.reader_study(study, **size), name="verdict",
             ),
             lead_table=averages(ordered, rows),

@@ -81,12 +81,11 @@ def test_among_the_labels_of_a_list_whole_lists_are_used():
 
 def test_single_labels_have_the_accuracies_and_the_insight_of_dirichlet():
     rng = np.random.default_rng(3)
-    n = 80
-    theta = rng.dirichlet([0.7] * 4, n)
+    theta = rng.dirichlet([0.7] * 4, 80)
     rows = [(i, a, int(rng.choice(4, p=p))) for i, p in enumerate(theta) for a in range(3)]
     ann = dx.annotations(pd.DataFrame(rows, columns=["item", "annotator", "label"]), kind="nominal")
     labels = theta.argmax(axis=1)
-    pred = dx.predictions({"item": range(n), "system": ["s"] * n, "label": labels})
+    pred = dx.predictions({"item": range(80), "system": ["s"] * 80, "label": labels})
     quick = {"reliability": [1.0], "draws": 200, "random_seed": 1, "progressbar": False}
     means = []
     for model in ("dirichlet", "plackett_luce"):
