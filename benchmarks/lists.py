@@ -64,7 +64,6 @@ def study(name: str, n: int, seed: int, longest: int) -> Iterator[dict[str, Any]
         counts = counts[np.sort(np.random.default_rng(9).choice(len(counts), ITEMS, replace=False))]
     items = np.arange(len(counts))
     rows = table_of(shown_of(counts, n, rng), panel.labels)
-    rows["annotator"] = np.arange(len(rows))
     annotations = dx.annotations(rows, kind="nominal", labels=list(labels), items=items)
     share = counts / counts.sum(axis=1, keepdims=True)
     exact = xr.DataArray(

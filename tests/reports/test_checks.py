@@ -262,6 +262,25 @@ def test_shared_errors_cannot_be_checked_without_known_labels(evaluate):
     assert "no_known_truth" not in [topic for topic, _ in checks.cautions(result)]
 
 
+def test_places_in_a_table_are_no_people(evaluated):
+    """With places for annotators, human agreement is .0 to 1.0; with a name for each label, not."""
+    labels = np.sort(np.random.default_rng(1).choice(["no", "yes"], (60, 4), p=[0.7, 0.3]))
+    pred = dx.predictions({"item": range(60), "system": ["s"] * 60, "label": ["no", "yes"] * 30})
+    item, place = np.indices(labels.shape).reshape(2, -1)
+    width = []
+    for name in (place, range(labels.size)):
+        ann = dx.annotations({"item": item, "annotator": name, "label": labels.ravel()})
+        result = evaluated(f"places {len(set(name))}", ann, pred, draws=100, truth_model=None,
+                           components=None, companion=None)  # fmt: skip
+        said_ = [facts for topic, facts in checks.cautions(result) if topic == "places"]
+        assert said_ == ([{"n": np.sum(labels[:, 0] != labels[:, -1])}] if name is place else [])
+        width.append(np.ptp(np.quantile(result["answers"]["human_agreement"], [0.055, 0.945])))
+    assert width[0] > 3 * width[1]
+    text, *_, remedy = sentences("places", {"n": 40})
+    assert text.startswith("On all 40 items with different labels, the labels are sorted")
+    assert 'frame["annotator"] = range(len(frame))' in remedy
+
+
 @pytest.mark.parametrize(
     ("n", "wide", "cautious"),
     [(4, True, True), (5, True, False), (12, False, True), (13, False, False)],

@@ -123,3 +123,53 @@ def given_numbers(annotations: xr.Dataset) -> Floats:
             hint="If words stand for numbers, replace the words before reading the labels",
         )
     return labels.astype(np.float64)[annotations["label_code"].to_numpy()]
+
+
+def sorted_items(annotations: xr.Dataset) -> int:
+    """Return the number of items with different labels if their labels seem to be sorted, else 0.
+
+    Labels are sorted if equal labels of an item are side by side, in the order of annotators, and
+    in addition one of two labels always comes before the other (of two numbers, the smaller), or
+    more frequent labels come first. "Annotators" are then probably places in a table. Only items
+    of three annotators and more count; 0 for rankings, sets and trials, and if no item has labels
+    of all annotators.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> labels = np.random.default_rng(1).integers(2, size=(60, 3))
+    >>> [sorted_items(dx.from_matrix(table, kind="nominal"))
+    ...  for table in (labels, np.sort(labels, axis=1))]
+    [0, 45]
+    """
+    if {"rank", "member", "trial"} & set(annotations):
+        return 0
+    given = annotations["value" if "value" in annotations else "label_code"].to_numpy()
+    item, annotator = (annotations[f"{dim}_code"].to_numpy() for dim in (ITEM, ANNOTATOR))
+    each = np.bincount(item)
+    if not _PLACES <= each.max(initial=0) == annotations.sizes[ANNOTATOR]:
+        return 0
+    order = np.lexsort((annotator, item))
+    order = order[(each >= _PLACES)[item[order]]]
+    item, (labels, label) = item[order], np.unique(given[order], return_inverse=True)
+    first = np.flatnonzero(np.append(True, (np.diff(item) > 0) | (np.diff(label) != 0)))
+    size = np.diff(np.append(first, len(item)))
+    item, label = item[first].astype(np.int64), label[first]
+    if len(np.unique(item * len(labels) + label)) < len(item):  # a label comes again, after others
+        return 0
+    turn = item[1:] == item[:-1]
+    before, after = label[:-1][turn], label[1:][turn]
+    fewer = size[1:][turn] - size[:-1][turn]
+    pairs, times = np.unique(before * len(labels) + after, return_counts=True)
+    opposite = pairs % len(labels) * len(labels) + pairs // len(labels)
+    by_label = not np.isin(pairs, opposite).any() and (times - 1).sum() >= _SORTED
+    rises = (after > before).sum()
+    by_number = "value" in annotations and rises in (0, len(after)) and len(after) >= _SORTED
+    by_size = (fewer <= 0).all() and (fewer < 0).sum() >= _SORTED
+    return int((np.bincount(item) > 1).sum()) if by_label or by_number or by_size else 0
+
+
+_PLACES = 3
+_SORTED = 20
+"""If annotators do not see each other's labels, a comparison shows the order by chance in half of
+the cases or less. Two annotators may always show it, because one is stricter."""

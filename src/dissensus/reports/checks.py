@@ -13,7 +13,7 @@ from dissensus.checks._agreement import STATISTIC
 from dissensus.checks._lists import most_alike
 from dissensus.data import tables
 from dissensus.data.plausibility import space
-from dissensus.data.rows import label_counts, voices_per
+from dissensus.data.rows import label_counts, sorted_items, voices_per
 from dissensus.dims import (
     ANNOTATOR,
     CANDIDATE,
@@ -215,7 +215,7 @@ def cautions(evaluation: xr.DataTree) -> Topics:
         if mass > HEAVY_PRIOR:
             out.append(("unnamed", {"mass": mass}))
     out += [*_never_given(evaluation), *_copies(evaluation), *_of_replicates(evaluation)]
-    out += _leniency(evaluation) or _few_people(evaluation)
+    out += _people(evaluation)
     out += [*_beyond_ends(evaluation), *known_items.none_known(evaluation)]
     return [*out, *_in_several_pools(evaluation)]
 
@@ -397,6 +397,12 @@ share of the variance of scores. At .04 their coverage is about one half
 (`benchmarks/real_scores.py`)."""
 
 
+def _people(evaluation: xr.DataTree) -> Topics:
+    """Caution if annotators are places in a table, differ in leniency, or are few."""
+    n = sorted_items(evaluation["annotations"].to_dataset())
+    return [("places", {"n": n})] if n else _leniency(evaluation) or _few_people(evaluation)
+
+
 def _leniency(evaluation: xr.DataTree) -> Topics:
     """Caution if few annotators who differ in leniency gave all numbers."""
     data = evidence.group(evaluation, "components")
@@ -415,13 +421,9 @@ _FEW_PEOPLE: Final = 4
 """Maximum number of annotators for a caution that other annotators may label differently. In
 mlqe_pe_da, correlations with the mean of three raters were outside the intervals estimated from
 three other raters in 5 of 6 language pairs."""
-
-
 _FEW_AT_ALL: Final = 12
 """The same for rankings, and for evaluations in chunks, in which intervals of the agreement with
 the panel do not allow for other annotators."""
-
-
 _BY_ALL: Final = 0.9
 """Minimum share of the items that all of these annotators labelled."""
 
@@ -566,9 +568,7 @@ def of_model(side: xr.DataTree, values: xr.Dataset | None, at: float | None = No
 def along(side: xr.DataTree, values: xr.Dataset | None) -> str:
     """Return the reason not to rely on a model at any reliability."""
     if values is None:
-        return doubts.reasons(
-            [doubts.of_metrics(side, at) for at in evidence.reliabilities(side)]
-        )  # fmt: skip
+        return doubts.reasons([doubts.of_metrics(side, at) for at in evidence.reliabilities(side)])
     return doubts.reasons(values[DOUBT].to_numpy().ravel())
 
 
