@@ -49,6 +49,24 @@ def test_draws_of_a_fitted_latent_truth_carry_over():
     close(reliability[1, -1], dx.weighted_reliability(made.annotations, accuracy=float(last)))
 
 
+def test_a_mapping_may_have_pairs_or_arrays():
+    rng = np.random.default_rng(2)
+    names = {"annotator": [0, 1, 2], "item": [0, 1]}
+    table = xr.DataArray(rng.uniform(0.6, 0.9, (3, 2)), coords=names)
+    draws = table * xr.DataArray(rng.uniform(0.9, 1.0, (2, 3)), dims=("chain", "draw"))
+    by_pair = {(i, j): float(table[i, j]) for i in range(3) for j in range(2)}
+    pairs_with_a_label = {pair: share for pair, share in by_pair.items() if pair != (2, 1)}
+    expected = dx.weighted_reliability(ANN, accuracy=table)
+    for given in (by_pair, pairs_with_a_label, pd.Series(by_pair), table.to_series(),
+                  {name: table.sel(annotator=name) for name in range(3)}):  # fmt: skip
+        close(dx.weighted_reliability(ANN, accuracy=given), expected)
+    result = dx.weighted_reliability(
+        ANN, accuracy={name: draws.sel(annotator=name) for name in range(3)}
+    )
+    assert result.dims == ("chain", "draw")
+    close(result, dx.weighted_reliability(ANN, accuracy=draws))
+
+
 ANN = dx.from_matrix([["x", "y", "y"], ["y", "y", None]])
 DRAWS = xr.DataArray(np.full((2, 3), 0.5), dims=("chain", "draw"))
 
@@ -72,8 +90,10 @@ DRAWS = xr.DataArray(np.full((2, 3), 0.5), dims=("chain", "draw"))
         ({"accuracy": DRAWS.expand_dims(annotator=[0, 1, 1, 2])}, "each annotator once"),
         ({"accuracy": DRAWS.expand_dims(rater=3)}, "expected the dims 'annotator', 'item'"),
         ({"accuracy": DRAWS.isel(draw=[])}, "at least one draw"),
-        ({"accuracy": {(0, 1): 0.5}}, "found none for 3 of them"),
-        ({"accuracy": pd.Series([0.5], pd.MultiIndex.from_tuples([(0, 1)]))}, "found none for 3"),
+        ({"accuracy": {(0, 1): 0.5}}, "every annotator; found none for 2 of them: 1, 2"),
+        ({"accuracy": {(name, 0): 0.5 for name in range(3)}}, "every item; found none for 1"),
+        ({"accuracy": {(0, 0): 0.5, (1, 1): 0.5, (2, 0): 0.5}}, "annotator 1, item 0: .*found nan"),
+        ({"accuracy": pd.Series([0.5], pd.MultiIndex.from_tuples([(0, 1)]))}, "found none for 2"),
         ({"accuracy": pd.Series([0.5] * 4, index=[0, 1, 2, 2])}, "each annotator once; found 2"),
         ({"accuracy": np.ma.masked_array([0.5] * 3, [0, 1, 0])}, "accuracy: expected"),
         ({"accuracy": 0.5, "errors": "none"}, "errors: expected 'printed' or 'uniform'"),

@@ -84,7 +84,7 @@ def prior_predictive(
     out = _shares(tree, annotations)
     out["icc"] = icc(tree)
     if "correlation" in tree["posterior"]:
-        out["correlation"] = tree["posterior"]["correlation"].drop_attrs()
+        out["correlation"] = tree["posterior"]["correlation"].drop_attrs(deep=False)
     return out.assign_attrs(attrs, in_words=_words(out))
 
 
@@ -118,7 +118,7 @@ def _drawn(built: Any, draws: int, seed: int) -> xr.DataTree:
         tree = pm.sample_prior_predictive(draws, model=built, var_names=names, random_seed=seed)
     groups = {"posterior": "prior", "prior_predictive": "prior_predictive", "observed_data": None}
     return xr.DataTree.from_dict(
-        {to: tree[start or to].to_dataset().drop_attrs() for to, start in groups.items()}
+        {to: tree[start or to].to_dataset().drop_attrs(deep=False) for to, start in groups.items()}
     )
 
 

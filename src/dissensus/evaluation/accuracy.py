@@ -449,10 +449,10 @@ def _draws_of(
         people = people.isel({ANNOTATOR: 0}, drop=True)  # all annotators share one accuracy
     higher = {"better": "higher"}
     out = xr.Dataset({
-        "annotator_accuracy": people.drop_attrs().assign_attrs(higher),
-        "majority_correct": posterior["majority_correct"].drop_attrs().assign_attrs(higher),
-        "error_correlation": posterior["error_correlation"].drop_attrs(),
-        "truth_mean": fit["constant_data"]["truth_mean"].drop_attrs(),
+        "annotator_accuracy": people.drop_attrs(deep=False).assign_attrs(higher),
+        "majority_correct": xr.DataArray(posterior["majority_correct"], attrs=higher),
+        "error_correlation": posterior["error_correlation"].drop_attrs(deep=False),
+        "truth_mean": fit["constant_data"]["truth_mean"].drop_attrs(deep=False),
     })  # fmt: skip
     if predictions is None:
         return out
@@ -465,14 +465,14 @@ def _draws_of(
     accuracy = xr.concat([these_items, new_items], dim=index, combine_attrs="drop")
     accuracy = accuracy.transpose(*SAMPLE, SCOPE, SYSTEM)
     above = (new_items > on_average(people)).mean(list(SAMPLE))
-    out["estimated_accuracy"] = accuracy.drop_attrs().assign_attrs(higher)
-    out["above_annotators"] = above.drop_attrs()
+    out["estimated_accuracy"] = accuracy.drop_attrs(deep=False).assign_attrs(higher)
+    out["above_annotators"] = above.drop_attrs(deep=False)
     observed = fit["observed_data"].to_dataset()
     answered = observed["system_label_code"] >= 0
     variance = posterior["system_doubt"].mean(list(SAMPLE))
     out["known_items"] = _to_know(variance, answered.sum(ITEM))
     known = observed.get("truth_code", xr.DataArray(-1)) >= 0
-    out["n_known"] = (answered & known).sum(ITEM).drop_attrs()
+    out["n_known"] = (answered & known).sum(ITEM).drop_attrs(deep=False)
     return out
 
 
@@ -517,7 +517,7 @@ def _to_know(variance: xr.DataArray, n_items: xr.DataArray) -> xr.DataArray:
     z = float(stats.norm.ppf(0.5 + PROB / 2))
     needed = 1 / (WIDTH**2 / (4 * z**2 * variance) + 1 / n_items)
     needed = needed.copy(data=np.ceil(needed.to_numpy()))
-    return needed.drop_attrs().assign_attrs(width=WIDTH, probability=PROB)
+    return needed.drop_attrs(deep=False).assign_attrs(width=WIDTH, probability=PROB)
 
 
 def _thinned(fit: xr.DataTree, thin: int) -> xr.Dataset:
@@ -583,7 +583,7 @@ def majority(
             out["majority_accuracy"] = (
                 statistics.get("majority_vote_accuracy")
                 .function(annotations, predictions, on_missing=on_missing)
-                .drop_attrs()
+                .drop_attrs(deep=False)
             )
     return out
 

@@ -77,7 +77,7 @@ def with_answers(
         coords = numbers | {SYSTEM: predictions[SYSTEM].to_numpy()}
         parts["annotator_agreement"] = xr.DataArray(systems.reshape(*shape, -1), coords)
     order = ("annotator_agreement", "panel_agreement", "accuracy", "human_agreement")
-    out = xr.Dataset({name: parts[name].drop_attrs() for name in order if name in parts})
+    out = xr.Dataset({name: parts[name].drop_attrs(deep=False) for name in order if name in parts})
     notes: dict[str, str] = {}
     if question == TRUTH and predictions is not None and not _has_accuracy(out):
         reason = "systems did not give one label for each item"

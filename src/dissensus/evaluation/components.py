@@ -76,7 +76,7 @@ def component_draws(fit: xr.DataTree, n_labels: xr.DataArray, reference: Any = N
         out["annotator_icc"] = _on_both_scales("annotator_icc", fit)
         residual = residual - out["annotator_icc"].sel({SCALE: LATENT}, drop=True)
         out["annotators_outweigh_items"] = annotators_outweigh_items(fit)
-    out["residual_share"] = residual.drop_attrs()
+    out["residual_share"] = residual.drop_attrs(deep=False)
     step_up = metrics.get("spearman_brown").function
     out["mean_reliability"] = step_up(out["icc"].sel({SCALE: OBSERVED}, drop=True), n_labels)
     out["n_labels"] = n_labels
@@ -117,7 +117,7 @@ def _masked(draws: xr.DataArray, reference: Any) -> xr.DataArray:
     for dim in (POOL, other(POOL)):
         if dim in draws.dims:
             draws = draws.where(draws[dim] != reference)
-    return draws.drop_attrs()
+    return draws.drop_attrs(deep=False)
 
 
 # The same quantities without a model, with the variation between annotators.
@@ -399,8 +399,10 @@ def _both(
 ) -> xr.Dataset:
     """Return draws and the observed value of one statistic."""
     name = called or statistic
-    draws = bootstrap.of(statistic, called=called, **options)[name].drop_attrs()
-    return xr.Dataset({name: draws, f"{POINT}{name}": bootstrap.points[name].drop_attrs()})
+    draws = bootstrap.of(statistic, called=called, **options)[name].drop_attrs(deep=False)
+    return xr.Dataset(
+        {name: draws, f"{POINT}{name}": bootstrap.points[name].drop_attrs(deep=False)}
+    )
 
 
 def _between(

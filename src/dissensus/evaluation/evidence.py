@@ -113,7 +113,7 @@ def _rows(
 
 def _like(values: xr.DataArray, like: xr.DataArray) -> Any:
     """Return values as a flat array with the cells of ``like``; NaN for systems without a value."""
-    same = values.drop_attrs().reindex({str(dim): like[dim] for dim in values.dims})
+    same = values.drop_attrs(deep=False).reindex({str(dim): like[dim] for dim in values.dims})
     return same.broadcast_like(like).transpose(*like.dims).to_numpy().ravel()
 
 
@@ -425,7 +425,7 @@ def of_model(evaluation: xr.DataTree) -> pd.DataFrame:
             "ess_bulk": diagnosed.sel(diagnostic="ess_bulk", drop=True),
             "r_hat": diagnosed.sel(diagnostic="r_hat", drop=True),
         }
-        table = xr.Dataset({part: value.drop_attrs() for part, value in parts.items()})
+        table = xr.Dataset({part: value.drop_attrs(deep=False) for part, value in parts.items()})
         frame = table.to_dataframe(dim_order=key).reset_index()
         frame = frame.assign(metric=str(name), model=str(evaluation.attrs.get("model", "")))
         frame[DOUBT] = _reasons(evaluation, str(name), frame)
@@ -496,7 +496,7 @@ def _of_answers(evaluation: xr.DataTree) -> pd.DataFrame:
 
 def _frame(parts: dict[str, xr.DataArray], columns: list[str], **constant: str) -> pd.DataFrame:
     """Return a table of arrays over the same dims: a row for each cell, a column for each array."""
-    flat = {part: value.drop_attrs() for part, value in parts.items()}
+    flat = {part: value.drop_attrs(deep=False) for part, value in parts.items()}
     frame = xr.Dataset(flat).expand_dims("row").to_dataframe().reset_index()
     return frame.assign(**constant).reindex(columns=columns)
 

@@ -202,7 +202,7 @@ def _label_accuracy(groups: Groups, accuracy: Any, draws: int) -> xr.DataArray:
     """Return draws (chain, draw) of how often a single label is right."""
     if isinstance(accuracy, str):  # agreement with the majority of the others
         agreement = groups["agreement"]["leave_one_out_agreement"].isel({DRAW: slice(draws)})
-        return agreement.drop_attrs()
+        return agreement.drop_attrs(deep=False)
     known, weight = by_annotator(accuracy, groups["annotations"])
     values = known.values @ weight
     if not known.coords:

@@ -376,7 +376,7 @@ def as_uncertain_between(fit: xr.DataTree, cross: xr.DataArray) -> xr.DataTree:
     # The root of the product of both ICCs; in single draws it may be near 0.
     root = (xcc / normalized.where(normalized != 0)).median(SAMPLE)
     shift = (longer - 1.0) * (xcc - xcc.median(SAMPLE)) / root.where(root > 0)
-    shift = shift.where(shift[POOL] != shift[other(POOL)], 0.0).fillna(0.0).drop_attrs()
+    shift = shift.where(shift[POOL] != shift[other(POOL)], 0.0).fillna(0.0).drop_attrs(deep=False)
     out, posterior = fit.copy(), fit["posterior"].to_dataset()
     moved = (posterior["correlation"] + shift).clip(-1.0, 1.0)
     moved = moved.transpose(*posterior["correlation"].dims)

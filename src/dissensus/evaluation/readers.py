@@ -35,7 +35,7 @@ def reader_rows(study: xr.Dataset) -> pd.DataFrame:
         parts = spread(draws) | {OBSERVED: _observed(study, str(name), draws)}
         if str(name).endswith("difference"):
             parts[POSITIVE] = (draws > 0).mean(SAMPLE)
-        table = xr.Dataset({part: value.drop_attrs() for part, value in parts.items()})
+        table = xr.Dataset({part: value.drop_attrs(deep=False) for part, value in parts.items()})
         if table.dims:
             frame = table.to_dataframe().reset_index()
         else:

@@ -501,7 +501,7 @@ def label_rows(evaluation: xr.DataTree) -> pd.DataFrame:
 
 def _of_quantity(name: str, draws: xr.DataArray, columns: Iterable[str]) -> pd.DataFrame:
     parts = spread(draws, skipna=True) | {"undefined": draws.isnull().mean(SAMPLE)}
-    table = xr.Dataset({part: value.drop_attrs() for part, value in parts.items()})
+    table = xr.Dataset({part: value.drop_attrs(deep=False) for part, value in parts.items()})
     frame = table.to_dataframe().reset_index().assign(quantity=name)
     frame = frame.reindex(columns=list(columns))
     frame[SYSTEM] = frame[SYSTEM].astype(object).where(frame[SYSTEM].notna(), None)

@@ -161,7 +161,7 @@ def _needed(posterior: xr.Dataset, model: str, family: str) -> dict[str, xr.Data
 def _sorted(draws: xr.DataArray) -> xr.DataArray:
     """Return draws with chain and draw first and pools last, without attributes."""
     dims = [dim for dim in (POOL, other(POOL)) if dim in draws.dims]
-    return draws.transpose(*SAMPLE, ..., *dims).drop_attrs()
+    return draws.transpose(*SAMPLE, ..., *dims).drop_attrs(deep=False)
 
 
 def label_steps(parts: Components) -> xr.DataArray:

@@ -88,7 +88,7 @@ def _numbers(draws: xr.DataArray) -> xr.Dataset:
         values |= {"middle": parts["mean"], "lower": parts["lower"], "upper": parts["upper"],
                    "mcse": error.where(varies)}  # fmt: skip
     values["undefined"] = draws.isnull().mean(SAMPLE)
-    out = xr.Dataset({name: value.drop_attrs() for name, value in values.items()})
+    out = xr.Dataset({name: value.drop_attrs(deep=False) for name, value in values.items()})
     chains, n_draws = (draws.sizes[dim] for dim in SAMPLE)
     return out.assign_coords(names).assign_attrs(
         digits=_digits(out, is_count=is_count),

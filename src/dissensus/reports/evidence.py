@@ -122,7 +122,7 @@ def means_of_items(evaluation: xr.DataTree) -> xr.Dataset:
 
     If draws were not kept, the interval is that of a normal distribution.
     """
-    data = evaluation["posterior"].to_dataset().drop_attrs()
+    data = evaluation["posterior"].to_dataset().drop_attrs(deep=False)
     if "mean" in data:
         return xr.Dataset(spread(data["mean"]))
     mean, level = data["mean_mean"], interval_settings()[1]

@@ -111,7 +111,7 @@ def lead(evaluation: xr.DataTree, values: xr.Dataset | None) -> Lead | None:
     if _wants_truth(evaluation):
         name, reason = ACCURACY, ""
         draws = evaluation["accuracy"].to_dataset()["estimated_accuracy"].dropna(SYSTEM, how="all")
-        numbers = xr.Dataset(spread(draws.drop_attrs())).assign_coords(better="higher")
+        numbers = xr.Dataset(spread(draws.drop_attrs(deep=False))).assign_coords(better="higher")
         unknown = xr.full_like(numbers["mean"], np.nan)
         numbers = numbers.assign({DOUBT: unknown.astype(object).fillna(""), "truth": unknown})
         if draws.sizes[SYSTEM] > 1:

@@ -184,14 +184,28 @@ def _array(accuracy: Any, annotations: xr.Dataset) -> xr.DataArray:
     if isinstance(accuracy, xr.DataArray):
         return accuracy
     if isinstance(accuracy, Mapping | pd.Series):
-        names, cells = tables.named(accuracy.keys()), (value for _, value in accuracy.items())
-        values = np.fromiter(cells, dtype=object, count=len(accuracy))
-        return xr.DataArray(values, dims=ANNOTATOR, coords={ANNOTATOR: names})
+        return _by_name(list(accuracy.keys()), [value for _, value in accuracy.items()])
     if isinstance(accuracy, list | tuple | np.ndarray) and not np.ma.is_masked(accuracy):
         return _by_place(accuracy, annotations)
     if np.isnan(real(accuracy)):
         raise ArgumentError(NAME, expected=EXPECTED, found=brief(accuracy))
     return xr.DataArray(real(accuracy))
+
+
+def _by_name(names: list[Any], cells: list[Any]) -> xr.DataArray:
+    """Read a mapping from annotators, or from pairs of annotator and item, to numbers or arrays."""
+    if any(isinstance(cell, xr.DataArray) for cell in cells):  # draws, or a number for each item
+        each = (xr.DataArray(cell).drop_vars(ANNOTATOR, errors="ignore") for cell in cells)
+        arrays = xr.broadcast(*each)
+        return xr.concat(arrays, pd.Index(tables.named(names), name=ANNOTATOR))
+    values = np.fromiter(cells, dtype=object, count=len(cells))
+    if not names or not all(isinstance(name, tuple) and len(name) == 2 for name in names):
+        return xr.DataArray(values, dims=ANNOTATOR, coords={ANNOTATOR: tables.named(names)})
+    pairs = (pd.factorize(tables.named(part)) for part in zip(*names, strict=True))
+    (row, annotators), (column, items) = pairs
+    table = np.full((len(annotators), len(items)), np.nan, dtype=object)
+    table[row, column] = values
+    return xr.DataArray(table, coords={ANNOTATOR: annotators, ITEM: items})
 
 
 def _by_place(accuracy: Any, annotations: xr.Dataset) -> xr.DataArray:

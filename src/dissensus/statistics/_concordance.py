@@ -176,8 +176,9 @@ def weighted_reliability(
     accuracy : number, mapping, Series, array, DataArray, DataTree, Dataset, or "majority"
         The probability that an annotator is right, from 0 to 1: one number for all annotators, a
         number for each annotator, or an array (annotator, item). Values are matched by name if they
-        have names, and else by place in ``annotations["annotator"]`` and ``annotations["item"]``. A
-        DataArray may have ``chain`` and ``draw``; the result then has these dims too. A fit
+        have names, and else by place in ``annotations["annotator"]`` and ``annotations["item"]``.
+        Keys of a mapping are annotators, or pairs ``(annotator, item)``. A DataArray may have
+        ``chain`` and ``draw``; the result then has these dims too. A fit
         (DataTree) or its posterior (Dataset) has ``accuracy`` (annotator, item) from
         `models.rasch`, or ``annotator_accuracy`` from `models.dawid_skene` and
         `models.symmetric_confusion`. "majority": how often the annotator gives the majority label
