@@ -148,7 +148,8 @@ BAD = {
         {"score": "s", "rank": "r"},
         "score and rank: expected one of the two",
     ),
-    "unknown kind": (TABLE, {"kind": "ordinal"}, "kind: expected one of .*found 'ordinal'"),
+    "ordinal": (TABLE, {"kind": "ordinal"}, "found 'ordinal'. Grades are kind=\"nominal\" here"),
+    "unknown kind": (TABLE, {"kind": "grade"}, "kind: expected one of .*found 'grade'$"),
     "ranking without order": (TABLE, {"kind": "ranking"}, "kind: expected score= or rank="),
     "order without ranking": (
         {**TABLE, "s": [1] * 4},
