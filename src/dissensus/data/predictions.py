@@ -258,9 +258,8 @@ def _check_options(score: str | None, rank: str | None, kind: str | None) -> Non
         raise PredictionError("score and rank", expected="one of the two", found=arguments)
     if kind is not None and (not isinstance(kind, str) or kind not in PREDICTION_KINDS):
         expected = f"one of {PREDICTION_KINDS} or None"
-        hint = 'Grades are kind="nominal" here: their order is in the annotations' * (
-            kind == "ordinal"
-        )
+        hint = 'Grades are kind="nominal" here: their order is in the annotations'
+        hint = hint if isinstance(kind, str) and kind == "ordinal" else ""
         raise PredictionError("kind", expected=expected, found=repr(kind), hint=hint)
     ordered = score is not None or rank is not None
     if kind == "ranking" and not ordered:
