@@ -7,6 +7,7 @@ and made safe to print.
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -211,18 +212,34 @@ def short(name: object, width: int = 32) -> str:
 def short_names(names: Sequence[object], width: int = 32) -> list[str]:
     """Shorten names; different names stay different.
 
-    >>> short_names(["system-one-a", "system-one-b"], 8)
-    ['system-…', 'system-… (2)']
+    Names that begin alike are cut in the middle, because models of a family differ at the end.
+
+    >>> short_names(["system-one-a", "system-one-b", "system-one-c", "else"], 8)
+    ['syst…e-a', 'syst…e-b', 'syst…e-c', 'else']
+    >>> short_names(["a-long-end", "also-a-long-end", "a-longer-end"], 5)
+    ['a-…nd', 'also…', 'a-…nd (2)']
     """
+    texts = [short(name, width) for name in names]
+    often = Counter(texts)
+    texts = [
+        _without_middle(clean(str(name)), width) if often[text] > 1 else text
+        for name, text in zip(names, texts, strict=True)
+    ]
     out: dict[str, None] = {}
-    for name in names:
-        text = unique = short(name, width)
-        count = 1
+    for text in texts:
+        unique, count = text, 1
         while unique in out:
             count += 1
             unique = f"{text} ({count})"
         out[unique] = None
     return list(out)
+
+
+def _without_middle(text: str, width: int) -> str:
+    if len(text) <= width:
+        return text
+    head = width // 2
+    return text[:head] + ELLIPSIS + text[len(text) - (width - 1 - head) :]
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:

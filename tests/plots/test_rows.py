@@ -43,6 +43,15 @@ def test_systems_come_first_and_the_best_of_them():
     assert rows(dx.plots.accuracies(dictated()))[4] == "annotators"
 
 
+@pytest.mark.parametrize("figsize", [None, (3.5, 3.0)])
+def test_systems_of_a_family_keep_the_ends_of_their_names(figsize):
+    data = dictated()
+    names = [f"a-family-with-a-very-long-name-of-size-{size}" for size in ("8B", "70B", "405B")]
+    figure = dx.plots.accuracies(data.assign_coords(system=names), figsize=figsize)
+    assert [name.rsplit("-")[-1] for name in rows(figure)[1:4]] == ["405B", "70B", "8B"]
+    assert max(map(len, rows(figure)[1:4])) == (28 if figsize is None else 16)
+
+
 def test_bars_are_the_intervals_and_crosses_the_majority_vote():
     data = dictated(n_systems=1)
     figure = dx.plots.accuracies(data, ci_kind="eti", ci_prob=0.5)

@@ -172,6 +172,17 @@ def test_the_better_modality_comes_first_in_tables_and_differences(result):
     assert names[3:6] == ["both minus tool", "both minus alone", "tool minus alone"]
 
 
+def test_modalities_that_begin_alike_keep_their_ends():
+    """Cut at the end, "radiologist alone" minus "radiologist with AI" was one name minus itself."""
+    alike = study(modalities=("radiologist alone", "radiologist with AI"))
+    names = [str(row[0]) for row in
+             readers_page.averages(alike, dx.summary(alike)).bodies[0].rows]  # fmt: skip
+    assert names[0].endswith("alone")
+    assert names[1].endswith("AI")
+    assert names[2] == f"{names[0]} minus {names[1]}"
+    assert names[4:] == [f"system system minus {name}" for name in names[:2]]
+
+
 def test_the_lead_says_how_sure_it_is():
     for gain, words in ((0.8, "tool is better than alone with probability"),
                         (0.0, "It is not settled whether")):  # fmt: skip

@@ -66,8 +66,10 @@ def _frame(ax: Axes, rows: list[Row], names: list[str], title: str) -> None:
     ax.set_xlabel(title)
 
 
-def _names(rows: list[Row], width: float) -> list[str]:
-    return [look.label(row.label, 16 if width < look.NARROW else 28) for row in rows]
+def _shortened(rows: list[Row], width: float) -> list[Row]:
+    """Shorten the names of rows; names that differ stay different."""
+    names = short_names([row.label for row in rows], look.letters(width, 28))
+    return [row._replace(label=name) for row, name in zip(rows, names, strict=True)]
 
 
 # Accuracy, if every item has one true label.
@@ -114,18 +116,18 @@ def accuracies(
     systems = list(_of_systems(data, diamonds, ci_kind, ci_prob))
     people = list(_of_annotators(data, ci_kind, ci_prob))
     left = {"system": len(systems) - limit, "annotator": len(people) - limit}
-    systems, people = systems[:limit], people[:limit]
+    width = look.width_of(figsize)
+    systems, people = (_shortened(rows[:limit], width) for rows in (systems, people))
     rows = [*systems, *people]
     if systems and len(people) > 1:
         headings = [Row(name, is_bold=True) for name in ("systems", "annotators")]
         rows = [headings[0], *systems, headings[1], *people]
-    width = look.width_of(figsize)
     figure, ax = look.canvas(ax, figsize, width, 0.8 + 0.24 * len(rows))
     _draw_rows(ax, rows)
     values = [value for row in rows for value in row.values]
     room = 0.05 * max(max(values) - min(values), 0.1)
     ax.set_xlim(max(min(values) - room, -0.02), min(max(values) + room, 1.02))
-    _frame(ax, rows, _names(rows, width), "accuracy")
+    _frame(ax, rows, [look.plain(row.label) for row in rows], "accuracy")
     bars = "Thick: these items, thin: new items. " if systems else ""
     has_diamonds = any(np.isfinite(value) for row in rows for m, value in row.marks if m == "D")
     diamond_text = ", diamond: agreement with the panel" if has_diamonds else ""
@@ -150,7 +152,7 @@ def _of_systems(
     if diamonds is not None:
         at_new = pieces.at_scope(diamonds, pieces.NEW)
         panel_agreement = at_new.reindex({SYSTEM: draws[SYSTEM]}).to_numpy()
-    names = short_names(draws[SYSTEM].to_numpy().tolist(), 28)
+    names = draws[SYSTEM].to_numpy().astype(str).tolist()
     for k in np.argsort(-mean, kind="stable"):
         bars = tuple(
             (float(low.sel({SCOPE: scope})[k]), float(high.sel({SCOPE: scope})[k]), width)
@@ -168,7 +170,7 @@ def _of_annotators(data: xr.Dataset, ci_kind: str | None, ci_prob: float | None)
             values.expand_dims({ANNOTATOR: ["annotators"]}, -1)
             for values in (draws, majority.mean(skipna=True))
         )
-    names = short_names(draws[ANNOTATOR].to_numpy().tolist(), 28)
+    names = draws[ANNOTATOR].to_numpy().astype(str).tolist()
     low, high = (bound.to_numpy() for bound in pieces.interval(draws, ci_kind, ci_prob))
     mean = draws.mean(list(SAMPLE)).to_numpy()
     for k in np.argsort(-mean, kind="stable"):
@@ -251,7 +253,8 @@ def components(
     ax.set_xlim(low - 0.02, high + 0.02)
     for edge in {0.0, 1.0} if high > 1.0 or low < 0.0 else {0.0}:
         ax.axvline(edge, color=look.ink(), linewidth=0.8)
-    _frame(ax, rows, _names(rows, width), "reliability")
+    names = [look.label(row.label, look.letters(width, 28)) for row in rows]
+    _frame(ax, rows, names, "reliability")
     look.note(figure, f"{left:,} pairs of pools are left out." if left else "")
     return figure
 
@@ -359,7 +362,7 @@ def discrepancy(
     low, high = min(row.bars[0][0] for row in rows), max(row.bars[0][1] for row in rows)
     room = 0.06 * max(high - low, 0.1)
     ax.set_xlim(min(low, 1.0) - room, max(high, end) + room)
-    names = look.labels([row.label for row in rows], 14 if width < look.NARROW else 24)
+    names = look.labels([row.label for row in rows], look.letters(width))
     _frame(ax, rows, names, "discrepancy ratio")
     look.note(figure, text)
     return figure

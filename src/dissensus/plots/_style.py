@@ -123,6 +123,17 @@ def width_of(figsize: Size | None, default: float = WIDTH) -> float:
     return default if figsize is None else figsize[0]
 
 
+def letters(width: float, usual: int = 24) -> int:
+    """Return the maximum number of letters of a name: fewer on a narrow figure.
+
+    Examples
+    --------
+    >>> letters(7.0), letters(4.0), letters(4.0, 18)
+    (24, 14, 10)
+    """
+    return usual if width >= NARROW else usual * 7 // 12
+
+
 def fitted(figsize: Size | None, width: float, height: float) -> tuple[float, float]:
     """Return the given size, with defaults for missing values.
 

@@ -72,7 +72,8 @@ def forest(
     group = pieces.group(source, "metrics").compute()  # loads draws in chunks
     names = [metrics] if isinstance(metrics, str) else list(metrics or map(str, list(group)[:1]))
     chosen = [pieces.at_reliability(pieces.chosen(group, n), source, reliability)[0] for n in names]
-    first, colors, text, order = _prepared(chosen[0], limit)
+    width = look.width_of(figsize)
+    first, colors, text, order = _prepared(chosen[0], limit, width)
     systems = first[SYSTEM].to_numpy()
     titles = short_names([metric_title(name) for name in names], 40)
     draws = xr.Dataset({titles[0]: first})
@@ -153,7 +154,7 @@ def distribution(
     draws = pieces.chosen(pieces.group(source, "metrics"), metric)
     title = metric_title(str(draws.name))
     draws, _ = pieces.at_reliability(draws, source, reliability)
-    draws, colors, text, _ = _prepared(pieces.at_scope(draws, scope), limit)
+    draws, colors, text, _ = _prepared(pieces.at_scope(draws, scope), limit, look.width_of(figsize))
     # The density is unbounded if values differ only by rounding.
     varies = (draws.max(SAMPLE) - draws.min(SAMPLE) > 1e-9).to_numpy()
     if not varies.any():
@@ -177,13 +178,20 @@ def distribution(
     return collection
 
 
-def _prepared(draws: xr.DataArray, limit: int) -> tuple[xr.DataArray, list[str], str, list[Any]]:
+def _prepared(
+    draws: xr.DataArray, limit: int, width: float
+) -> tuple[xr.DataArray, list[str], str, list[Any]]:
     """Return the best systems' draws (with short names), colours, a note, and their full names."""
     draws, text = pieces.leading(pieces.with_systems(draws), limit)
     colors = [look.style(int(place)).color for place in draws["place"].to_numpy()]
     names = list(draws[SYSTEM].to_numpy())
     keep = draws.drop_vars([name for name in draws.coords if name not in draws.dims])
-    return keep.assign_coords({SYSTEM: look.labels(names, 24)}), colors, text, names
+    return (
+        keep.assign_coords({SYSTEM: look.labels(names, look.letters(width))}),
+        colors,
+        text,
+        names,
+    )
 
 
 def _intervals(
@@ -346,7 +354,7 @@ def better(
             _cell(ax, row, column, float(value))
             pair = f"{short(names[row])} better than {short(names[column])}"
             tip(ax, column, row, f"{pair}: {probability(float(value))}")
-    _matrix_axes(ax, look.labels(list(names), 12 if width < look.NARROW else 18))
+    _matrix_axes(ax, look.labels(list(names), look.letters(width, 18)))
     look.note(figure, text)
     return figure
 

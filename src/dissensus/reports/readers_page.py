@@ -28,7 +28,7 @@ from dissensus.reports.verdict import LIKELY
 from dissensus.sampling.intervals import spread
 from dissensus.statistics._reader_words import FEW_CASES, FEW_READERS, concerns
 from dissensus.studies.planning.readers import plan_readers
-from dissensus.wording import counted, listed, number, probability, share, short
+from dissensus.wording import counted, listed, number, probability, share, short, short_names
 
 _SOURCE: Final = "reader_sentences.html"
 _DRAWS: Final = (
@@ -197,19 +197,21 @@ _OTHERS: Final = {
 
 def averages(study: xr.Dataset, rows: Any) -> Table:
     """Return average areas, their differences, and systems' areas and differences from readers."""
-    names = study[MODALITY].to_numpy().tolist()
     note = "Observed: for these readers and cases."
     return _table("table-verdict", "Areas under ROC curves, averages over readers",
-                  rows[rows[QUANTITY].isin(_AREAS)], names, note)  # fmt: skip
+                  rows[rows[QUANTITY].isin(_AREAS)], study, note)  # fmt: skip
 
 
-def _table(id_: str, title: str, rows: Any, modalities: list[Any], note: str = "") -> Table:
+def _table(id_: str, title: str, rows: Any, study: xr.Dataset, note: str = "") -> Table:
     """Return rows of a summary as a table; the rows of each threshold have a heading."""
-    bodies = []
+    bodies, modalities, systems = [], _shortened(study, MODALITY), _shortened(study, SYSTEM)
     for threshold, part in rows.groupby(THRESHOLD, sort=False):
         body = [
-            [Name(_of(row, modalities)), share(row["mean"], _DIGITS), interval(row, _DIGITS),
-             _known(row[OBSERVED], share, _DIGITS), _known(row[POSITIVE], probability)]
+            [
+                Name(_of(row, modalities, systems)), share(row["mean"], _DIGITS),
+                interval(row, _DIGITS), _known(row[OBSERVED], share, _DIGITS),
+                _known(row[POSITIVE], probability),
+            ]
             for row in part.to_dict("records")
         ]  # fmt: skip
         heading = "" if threshold == "" else f"Readers' scores of at least {_score(threshold)}"
@@ -226,21 +228,26 @@ def _known(value: float, write: Any, *how: Any) -> str:
     return "" if np.isnan(value) else str(write(value, *how))
 
 
-def _of(row: Any, modalities: list[Any]) -> str:
+def _shortened(study: xr.Dataset, dim: str) -> dict[Any, str]:
+    """Return short names by full names; names that differ stay different."""
+    names = study[dim].to_numpy().tolist() if dim in study.coords else []
+    return dict(zip(names, short_names(names, _NAME), strict=True))
+
+
+def _of(row: Any, modalities: dict[Any, str], systems: dict[Any, str]) -> str:
     """Return the name of a row: a modality, a difference, or a system."""
-    modality = short(row[MODALITY], _NAME) if len(modalities) > 1 else "readers"
+    modality = modalities.get(row[MODALITY], "") if len(modalities) > 1 else "readers"
     if row[QUANTITY].startswith("system_"):
-        name = f"system {short(row[SYSTEM], _NAME)}"
+        name = f"system {systems[row[SYSTEM]]}"
         return f"{name} minus {modality}" if row[QUANTITY].endswith("difference") else name
     if row[QUANTITY].endswith("difference"):
         pair = [row[MODALITY], row[other(MODALITY)]] if row[MODALITY] != "" else modalities
-        return " minus ".join(short(side, _NAME) for side in pair)
+        return " minus ".join(modalities[side] for side in pair)
     return modality
 
 
 def _parts(study: xr.Dataset, rows: Any) -> Iterator[Part]:
     """Yield the collapsed sections."""
-    names = study[MODALITY].to_numpy().tolist()
     note, tables = _thresholds_of_systems(study), []
     for measure, title in _OTHERS.items():
         here = rows[QUANTITY].isin([
@@ -250,7 +257,7 @@ def _parts(study: xr.Dataset, rows: Any) -> Iterator[Part]:
         if here.any():
             title = title.format(number(study.attrs["max_false_positive_rate"]))
             own = note if THRESHOLD in study[f"average_{measure}"].dims else ""
-            tables.append(_table(f"table-{measure}", title, rows[here], names, own))
+            tables.append(_table(f"table-{measure}", title, rows[here], study, own))
     if tables:
         yield Part("rates", "Sensitivities, specificities and partial areas", Section([], tables))
     words = _sentences("spread", _spread(rows))
@@ -262,9 +269,9 @@ def _thresholds_of_systems(study: xr.Dataset) -> str:
     if "system_threshold" not in study:
         return ""
     each = [
-        f"{short(str(name), _NAME)}: {listed([_score(float(x)) for x in row])}"
+        f"{name}: {listed([_score(float(x)) for x in row])}"
         for name, row in zip(
-            study[SYSTEM].values.tolist(), study["system_threshold"].values, strict=True
+            _shortened(study, SYSTEM).values(), study["system_threshold"].values, strict=True
         )
     ]
     return f"Systems have thresholds of their own. {'; '.join(each)}."

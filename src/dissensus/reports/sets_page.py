@@ -23,7 +23,7 @@ from dissensus.reports.sections import Part, Section
 from dissensus.reports.sentences import Name, environment, interval, paragraph, sentences
 from dissensus.reports.tables import Body, Table, between
 from dissensus.reports.verdict import Lead
-from dissensus.wording import counted, left_out_note, metric_title, share, short
+from dissensus.wording import counted, left_out_note, metric_title, share, short_names
 
 SOURCE: Final = "set_sentences.html"
 FEW: Final = 10
@@ -209,7 +209,7 @@ def _f1_table(evaluation: xr.DataTree, frame: Any, order: list[Any], narrow: boo
     note = "Means of F1 over the draws." if narrow else f"Means of F1, with {level} intervals."
     if left:
         note += " " + left_out_note(left, "system", f"with lower {metric_title(lead.name)}")
-    heads = [Name(short(name, _HEAD) if narrow else name) for name in systems]
+    heads = map(Name, short_names(systems, _HEAD) if narrow else systems)
     return Table("table-f1", "F1 of each label", ["Label", *heads], [Body(-1, body)], note)
 
 
