@@ -215,3 +215,30 @@ def test_rates_against_the_label_pointed_to_are_not_given(model):
     rates = dx.annotator_roc(study.annotations, fit, random_seed=1,
                              positive=study.annotations["label"].to_numpy()[1])  # fmt: skip
     assert rates["sensitivity"].dims == ("chain", "draw", "annotator")
+
+
+@pytest.mark.filterwarnings("ignore:The chains have not run long enough")
+def test_with_correlated_errors_a_system_may_know_more_than_the_labels():
+    """The rates agree with the fit's `system_correct`: predictions are evidence of the truth."""
+    study = dx.simulate.confusion_study(
+        100, 4, 2, ipc=0.75, system_accuracy=[0.95, 0.7], random_seed=2
+    )
+    quick = {"draws": 200, "chains": 2, "random_seed": 1, "progressbar": False}
+    fit = dx.models.symmetric_confusion.fit(
+        study.annotations, predictions=study.predictions, error_correlation=0.5,
+        truth=study.truth["truth_label"][:30],
+        **quick,
+    )  # fmt: skip
+    posterior, roc = fit["posterior"], dx.annotator_roc(
+        study.annotations, fit, positive="B", predictions=study.predictions, random_seed=1
+    )  # fmt: skip
+    share = posterior["truth"].sel(label="B").mean("item")
+    right = share * roc["system_sensitivity"] + (1 - share) * (
+        1 - roc["system_false_positive_rate"]
+    )
+    gap = (right - posterior["system_correct"]).mean(("chain", "draw"))
+    # Without the predictions as evidence, gaps were -.17 and -.09.
+    np.testing.assert_allclose(gap, 0, atol=0.03)
+    alone = dx.models.symmetric_confusion.fit(study.annotations, error_correlation=0.5, **quick)
+    with pytest.raises(dx.ArgumentError, match="truth: expected a fit in which predictions of"):
+        dx.annotator_roc(study.annotations, alone, positive="B", predictions=study.predictions)

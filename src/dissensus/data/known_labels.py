@@ -11,7 +11,7 @@ import xarray as xr
 
 from dissensus.data import frames, tables
 from dissensus.data.weights import by_item
-from dissensus.dims import ITEM, LABEL
+from dissensus.dims import ITEM, LABEL, SYSTEM
 from dissensus.errors import AnnotationError, ArgumentError, brief, misspelt, shown
 from dissensus.kernels.types import UNKNOWN, Ints, Names
 
@@ -76,6 +76,29 @@ def require_informed(posterior: xr.Dataset, place: Ints, argument: str = "truth"
             hint="Leave these items out, or fit with error_correlation=0, where predictions are "
             "evidence of their truth",
         )  # fmt: skip
+
+
+def require_evidence(
+    posterior: xr.Dataset, systems: Names, argument: str, hint: str, *, where: str = "",
+    lists: bool = False,
+) -> None:  # fmt: skip
+    """Raise unless a fit to the truth used the systems' predictions as evidence of it.
+
+    Without this evidence, a system is estimated to know nothing beyond the annotators' labels.
+    """
+    known = posterior[SYSTEM].to_numpy() if SYSTEM in posterior.coords else np.empty(0, object)
+    lacking = systems[tables.match(systems, known) < 0]
+    left_out = posterior.attrs.get("hyper_evidence") == "annotators"
+    weighted = "system_weight" in posterior
+    if not len(lacking) and not (weighted and lists) and (weighted or not left_out):
+        return
+    raise ArgumentError(
+        argument, where=where, hint=hint,
+        expected="a fit in which predictions of these systems are evidence of the truth",
+        found=f"a fit without {shown(lacking.tolist())}" if len(lacking)
+        else "a fit with correlated errors, in which lists are not evidence" if weighted
+        else 'a fit with evidence="annotators"',
+    )  # fmt: skip
 
 
 def recorded(truth: Any) -> Any:

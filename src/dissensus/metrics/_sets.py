@@ -11,7 +11,7 @@ import xarray as xr
 
 from dissensus.data import tables
 from dissensus.data.alignment import check_labels, common_items
-from dissensus.data.known_labels import require_informed
+from dissensus.data.known_labels import require_evidence, require_informed
 from dissensus.data.plausibility import NAME, plausibility_of
 from dissensus.data.schema import checked_predictions
 from dissensus.dims import CHAIN, DRAW, ELEMENT, ITEM, LABEL, POSITION, SAMPLE, SYSTEM
@@ -292,28 +292,11 @@ def _source(fit: Any, label: Any, seed: int, systems: Names, *, ordered: bool) -
             "fits", where=f"label {label!r}", expected=f"draws along {SAMPLE}",
             found=f"dims {share.dims}",
         )  # fmt: skip
-    _require_evidence(posterior, label, systems, ordered=ordered)
-    return _Source(share, seed, False, posterior.get("system_weight"), posterior)
-
-
-def _require_evidence(posterior: xr.Dataset, label: Any, systems: Names, *, ordered: bool) -> None:
-    """Raise unless the fit used the systems' predictions as evidence of the truth."""
-    known = posterior[SYSTEM].to_numpy() if SYSTEM in posterior.coords else np.empty(0, object)
-    lacking = systems[tables.match(systems, known) < 0]
-    left_out = posterior.attrs.get("hyper_evidence") == "annotators"
-    weighted = "system_weight" in posterior
-    if not len(lacking) and not (weighted and ordered) and (weighted or not left_out):
-        return
     hint = "dissensus.by_label(dissensus.models.dawid_skene.fit, annotations, predictions=sets)"
-    raise ArgumentError(
-        "fits", where=f"label {label!r}",
-        expected="a fit in which predictions of these systems are evidence of the truth",
-        found=f"a fit without {shown(lacking.tolist())}" if len(lacking)
-        else "a fit with correlated errors, in which lists are not evidence" if weighted
-        else 'a fit with evidence="annotators"',
-        hint=f"{hint}. If predictions are lists, pass the labels above a threshold as sets"
-        if ordered else hint,
-    )  # fmt: skip
+    if ordered:
+        hint += ". If predictions are lists, pass the labels above a threshold as sets"
+    require_evidence(posterior, systems, "fits", hint, where=f"label {label!r}", lists=ordered)
+    return _Source(share, seed, False, posterior.get("system_weight"), posterior)
 
 
 def _member(

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus.data.alignment import labels_by_systems, systems_of
+from dissensus.data.known_labels import require_evidence
 from dissensus.data.layout import EVERYBODY, RESPONDENTS
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
@@ -15,6 +16,7 @@ from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats, Ints, Names
 from dissensus.statistics._read import codes_in, plain_label, positive_code, read
 from dissensus.statistics._truth import (
+    TrueLabels,
     fit_name,
     labels_only,
     of_known_items,
@@ -60,7 +62,9 @@ def annotator_roc(
         The positive label; all others together are negative. Default: the second of two labels
         with an order (ordinal labels, or numbers).
     predictions : Dataset, optional
-        One label for each item from each system. Must be None with a fit, which has its own.
+        One label for each item from each system. Must be None with a fit, which has its own. If
+        ``truth`` is a fit, it must be a fit with these predictions, which are evidence of the
+        truth: the annotators' labels alone underestimate systems.
     prior : (float, float)
         Prior counts of positive and other labels, > 0, for both rates. Not used if ``annotations``
         is a fit.
@@ -130,10 +134,10 @@ def annotator_roc(
     coords = {ANNOTATOR: people}
     if predictions is not None:
         systems = systems_of(annotations, predictions, on_missing)
-        predicted = labels_by_systems(systems, labels)
-        item, system = np.nonzero((predicted >= 0) & (known.code >= 0).all(axis=0)[:, None])
-        label = predicted[item, system]
-        by_system = _tables(known.code, code, item, label, system, len(systems.names))
+        by_system = _tables_of_systems(
+            known, posterior_of(truth, "truth"), labels_by_systems(systems, labels),
+            systems.names, code,
+        )  # fmt: skip
         values |= {
             f"system_{name}": ((SYSTEM,), rates)
             for name, rates in zip(NAMES, _rates(by_system, counts, rng, n), strict=True)
@@ -173,6 +177,31 @@ def _tables(truth: Ints, positive: int, item: Ints, label: Ints, respondent: Int
         cells = (cell + 2 * is_positive[draw])[known[draw]]
         out[draw] = np.bincount(cells, minlength=4 * n).reshape(n, 2, 2)
     return out
+
+
+def _tables_of_systems(
+    truth: TrueLabels, posterior: xr.Dataset | None, predicted: Ints, names: Names, positive: int
+) -> Ints:
+    """Count predictions (item, system): (draw, system, item is positive, prediction is positive).
+
+    In a fit with correlated errors, each system's predictions are evidence of the truth for this
+    system only.
+    """
+    weight = None
+    if posterior is not None:
+        hint = "Fit the model again with predictions="
+        require_evidence(posterior, names, "truth", hint)
+        weight = posterior.get("system_weight")
+    is_known = (truth.code >= 0).all(axis=0)
+    each = []
+    for answer, name in zip(predicted.T, names, strict=True):
+        code = truth.code
+        if weight is not None:
+            of_system = weight.sel({SYSTEM: name}).transpose(*SAMPLE).to_numpy()
+            code = truth.beside(answer, of_system.ravel())
+        (item,) = np.nonzero((answer >= 0) & is_known)
+        each.append(_tables(code, positive, item, answer[item], np.zeros_like(item), 1))
+    return np.concatenate(each, axis=1)
 
 
 def _rates(

@@ -52,6 +52,10 @@ class TrueLabels(NamedTuple):
     """Coordinates of chain and draw, if there are draws."""
     source: str
     """The source of the true labels."""
+    share: Floats | None = None
+    """Probabilities (draw, item, label) from which a fit's true labels are drawn."""
+    number: Floats | None = None
+    """Uniform random numbers (draw, item) with which they are drawn."""
 
     @property
     def drawn(self) -> bool:
@@ -69,6 +73,19 @@ class TrueLabels(NamedTuple):
                 found=brief(draws),
             )
         return len(self.code)
+
+    def beside(self, answer: Ints, weight: Floats) -> Ints:
+        """Draw the true labels (draw, item) again, with a system's answers as evidence of them.
+
+        ``answer`` (item) is a code, -1 if there is none; ``weight`` (draw) are the log odds that an
+        answer adds. In fits with correlated errors, `share` depends on the annotators' labels only.
+        """
+        assert self.share is not None
+        assert self.number is not None
+        odds = self.share.copy()
+        (item,) = np.nonzero(answer >= 0)
+        odds[:, item, answer[item]] *= np.exp(weight)[:, None]
+        return _drawn_from(odds, self.number)
 
     def dataset(
         self, values: Mapping[str, tuple[tuple[str, ...], Floats]], coords: dict[str, Any]
@@ -169,14 +186,21 @@ def _drawn(
             found=shown(list(truth[LABEL].to_numpy()[known < 0])),
         )
     require_informed(posterior, place[(statements_per(annotations, ITEM) > 0) | systems])
-    edges = truth.to_numpy()[:, :, place].cumsum(axis=-1)
-    edges = edges.reshape(-1, *edges.shape[2:])
-    drawn = (rng.random(edges.shape[:2])[..., None] * edges[..., -1:] > edges[..., :-1]).sum(-1)
+    fitted = truth.to_numpy()[:, :, place]
+    share = np.zeros((fitted.shape[0] * fitted.shape[1], len(place), annotations.sizes[LABEL]))
+    share[..., known] = fitted.reshape(len(share), *fitted.shape[2:])
+    number = rng.random(share.shape[:2])
     coords = {
         dim: truth[dim].to_numpy() if dim in truth.coords else np.arange(truth.sizes[dim])
         for dim in SAMPLE
     }
-    return TrueLabels(known[drawn], coords, fit_name(posterior))
+    return TrueLabels(_drawn_from(share, number), coords, fit_name(posterior), share, number)
+
+
+def _drawn_from(share: Floats, number: Floats) -> Ints:
+    """Return labels (draw, item) drawn in proportion to ``share`` (draw, item, label)."""
+    edges = share.cumsum(axis=-1)
+    return (number[..., None] * edges[..., -1:] > edges[..., :-1]).sum(-1)
 
 
 def place_of(array: xr.DataArray, dim: str, names: Names) -> Ints:
