@@ -216,12 +216,20 @@ def test_more_items_is_where_the_probability_reaches_its_limit(dictated):
     assert float((0.02 + (gap - 0.02) / factor**0.5 > 0).mean()) == pytest.approx(0.95, abs=0.01)
     steps = next_steps.steps(tree, lead_of(tree), [])
     assert steps["more"] == f"{int(np.ceil(3 * (factor - 1)))} more items"
-    assert boxes(tree)[-1].remedy == f"About {steps['more']} like these would settle it."
+    assert boxes(tree)[-1].remedy == (
+        f"If the difference is as estimated, about {steps['more']} like these would settle it."
+    )
     close = with_draws(tree, base + 0.02, base, (base + gap - 0.018, base))
     assert trust.more_items(lead_of(close)) is None
     box = boxes(close)[-1]
     assert box.state == "careful"
-    assert box.remedy == "10 times as many items would not settle it: choose the cheaper system."
+    bound = share(float(np.quantile(np.abs(gap - 0.018), 0.95)))
+    assert box.remedy == (
+        f"The two systems differ by at most {bound} with probability .95: if this is too little to "
+        "matter, choose the cheaper one. Otherwise get over 10 times as many items."
+    )
+    labels = with_draws(tree, base + gap - 0.018, base, (base + gap - 0.018, base))
+    assert "get more labels for each item, or true labels" in boxes(labels)[-1].remedy
 
 
 def test_from_a_few_items_nothing_is_extrapolated(dictated):

@@ -12,7 +12,7 @@ from dissensus.data.contents import only_answer
 from dissensus.data.rows import voices_per
 from dissensus.dims import ELEMENT, ITEM, LABEL, SAMPLE, SCOPE, SYSTEM
 from dissensus.evaluation.evidence import summary
-from dissensus.plots._source import NEW
+from dissensus.plots._source import NEW, THESE
 from dissensus.reports import checks, evidence, opening, two_models, verdict
 from dissensus.reports.average_annotator import SURE
 from dissensus.reports.checks import Checked, Topics, sampled_units
@@ -28,6 +28,8 @@ _STEPS: Final = 100
 FACTOR: Final = 10
 """Maximum factor by which labelling more items is suggested."""
 _FEW: Final = 0.1
+_MOST: Final = 0.5
+"""Share of the variance of a difference for which labels are to blame, rather than items."""
 TENTATIVE: Final = 0.667
 """The alpha from which Krippendorff allows tentative conclusions."""
 _ABOVE: Final = "No: see the warnings above."
@@ -199,10 +201,25 @@ def _settled(evaluation: xr.DataTree, lead: Lead) -> Box:
         return Box(question, "careful", words, rule, f"Have more {plural} labelled.")
     if best >= SURE:
         return Box(question, "fine", words, rule)
-    remedy = f"{FACTOR} times as many {plural} would not settle it: choose the cheaper system."
-    if more := items_to_add(evaluation, lead):
-        remedy = f"About {more} like these would settle it."
-    return Box(question, "careful", words, rule, remedy)
+    more = items_to_add(evaluation, lead)
+    remedy = f"If the difference is as estimated, about {more} like these would settle it."
+    return Box(question, "careful", words, rule, remedy if more else _by_cost(lead, plural))
+
+
+def _by_cost(lead: Lead, plural: str) -> str:
+    """Return what to do if ten times as many items would not settle which system is best.
+
+    A mean difference near 0 does not show that the difference is small: its bound is reported.
+    """
+    first, second = lead.systems[:2]
+    gap = lead.draws.sel({SYSTEM: first}, drop=True) - lead.draws.sel({SYSTEM: second}, drop=True)
+    bound = share(float(abs(gap.sel({SCOPE: NEW})).quantile(SURE)), lead.digits)
+    names = "The two systems" if len(lead.systems) == 2 else f"{short(first)} and {short(second)}"
+    words = f"{names} differ by at most {bound} with probability {share(SURE)}: if this is too "
+    words += "little to matter, choose the cheaper one. Otherwise get "
+    if float(gap.sel({SCOPE: THESE}).var()) > _MOST * float(gap.sel({SCOPE: NEW}).var()):
+        return f"{words}more labels for each item, or true labels: these items are uncertain."
+    return f"{words}over {FACTOR} times as many {plural}."
 
 
 def items_to_add(evaluation: xr.DataTree, lead: Lead | None) -> str:
