@@ -239,7 +239,9 @@ def of_scores(name: str, seed: int) -> Any:
     rng = np.random.default_rng([len(name), seed])
     scores = scores_of(name, rng)
     scores = scores[:, rng.permutation(scores.shape[1])]
-    some, others = scores[:, 10:15], scores[:, 15:]
+    many = scores.shape[1] >= 40
+    first = 20 if many else 10
+    some, others = scores[:, first : first + 5], scores[:, first + 5 :]
     mean = others.mean(axis=1)
     noise = others.var(axis=1, ddof=1).mean() / others.shape[1]
     systems = {
@@ -251,8 +253,12 @@ def of_scores(name: str, seed: int) -> Any:
         pd.DataFrame({"item": items, "system": system, "label": given})
         for system, given in systems.items()
     ), kind="continuous")  # fmt: skip
-    for n in (3, 5, 10):
-        annotations = dx.from_matrix(scores[:, :n], kind="continuous")
+    for n, per_item in ((3, 3), (5, 5), (10, 10), (10, 3), (20, 3)):
+        if n > 10 and not many:
+            continue
+        order = rng.random((len(scores), n)).argsort(axis=1).argsort(axis=1)
+        shown = np.where(order < per_item, scores[:, :n], np.nan)
+        annotations = dx.from_matrix(shown, kind="continuous")
         fit = dx.models.normal_scores.fit(
             annotations, predictions=predictions, random_seed=seed, **FIT
         )
@@ -269,7 +275,7 @@ def of_scores(name: str, seed: int) -> Any:
                 "correlation": min(shared / (given.std() * np.sqrt(mean.var() - noise)), 0.999),
             }
             for quantity in QUANTITIES:
-                row = {"set": name, "design": f"the same {n}", "quantity": quantity}
+                row = {"set": name, "design": f"{per_item} of {n}", "quantity": quantity}
                 row["truth"] = truth[quantity]
                 for kind, draws in (("posterior", alone), ("evaluate", wide)):
                     low, high = np.quantile(draws[quantity].sel(system=system), [0.055, 0.945])

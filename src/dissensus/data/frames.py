@@ -133,6 +133,7 @@ def require_columns(
     error: type[AnnotationError],
     source: str = "",
     hint: str = "",
+    call: str = "",
 ) -> None:
     """Raise if any columns are missing; the error names all of them, and similar columns.
 
@@ -147,6 +148,9 @@ def require_columns(
         The file, for the message.
     hint : str, optional
         Advice if no column is similar.
+    call : str, optional
+        A function of the table to which columns are named, if the caller's own function has no such
+        arguments.
 
     Examples
     --------
@@ -176,7 +180,10 @@ def require_columns(
         expected=f"{'a column of this name' if single else 'columns of these names'} to read as "
         f"{', '.join(missing)}",
         found=f"the columns {shown(columns, 12)}" if columns else "no columns",
-        hint=f"Name {'it' if single else 'them'} with {advice}"
+        hint=f"Rename {'it' if single else 'them'}, or read the table yourself: "
+        f"{call}(table, {advice})"
+        if call
+        else f"Name {'it' if single else 'them'} with {advice}"
         + (f". {hint}" if other_form else ""),
     )
 

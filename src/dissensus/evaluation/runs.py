@@ -167,7 +167,7 @@ def _fitted(run: Run, task: Task, gamma: float) -> xr.DataTree:
     )  # fmt: skip
 
 
-_DRAWS, _CHAINS = 100, 2
+_DRAWS, _CHAINS = 500, 2
 """Draws of the fits without some annotators, of which only means are used."""
 _IN_CATEGORIES: Final = "accuracy in categories"
 

@@ -33,7 +33,9 @@ def test_what_is_refused(table, file):
         ("a label", read(label="x"), "label=: expected no such argument"),
         ("a kind", read(kind="nominal"), "votes on pairs"),
         ("no winner", read(file("a.csv", "left,right\na,b\n")), "winner"),
-        ("no such voter", read(annotator="who"), "who"),
+        ("other names", read(file("c.csv", "model_a,model_b,winner,user\na,b,a,u\n")),
+         r"or read the table yourself: dx.pairs\(table, left='model_a', right='model_b'\)"),
+        ("no such voter", read(annotator="who"), "Name it with annotator="),
         ("a word", read(file("b.csv", "left,right,winner\na,b,c\n")), "b.csv.*line 2"),
         ("no format", lambda: dx.read_annotations(table), "format='pairs'"),
     ])  # fmt: skip

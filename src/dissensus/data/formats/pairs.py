@@ -50,9 +50,8 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
         present = [name for name in names if name in columns]
         if role not in named and present:
             named[role] = present[0]
-    require_columns(
-        {**{name: name for name in _NEEDED}, **named}, columns, FormatError, table.name,
-        "For other tables of votes: dx.pairs(table, left=..., right=..., winner=...)",
-    )  # fmt: skip
+    needed = {name: name for name in _NEEDED} | named
+    call = "" if {*_NEEDED} <= {*columns} else "dx.pairs"  # which names these columns
+    require_columns(needed, columns, FormatError, table.name, call=call)
     with relocated(table.place, table.name):
         return pairs(table.frame, **named)
