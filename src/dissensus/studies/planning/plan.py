@@ -73,7 +73,7 @@ def planned(
             "certainty": (ANNOTATOR, [float(study[1].mean()) for study in chosen]),
             "certain_share": (ANNOTATOR, [float((study[1] > 0.9).mean()) for study in chosen]),
             "half_width": ((ANNOTATOR, ITEM), half),
-            "shortfall": (ANNOTATOR, [accuracy - float(study[0].mean()) for study in chosen]),
+            "shortfall": (ANNOTATOR, [study[2] - float(study[0].mean()) for study in chosen]),
         },
         coords={ANNOTATOR: sizes["annotators"], ITEM: sizes["items"]},
         attrs={"accuracy": accuracy, "reliability": reliability, "probability": prob},
@@ -105,8 +105,8 @@ def _warn_of_little(pilot: xr.Dataset, *, learned: bool) -> None:
 def _study(
     truths: Floats, n_annotators: int, n_items: int, accuracy: float, reliability: float,
     prior_count: float | str, draws: int, rng: np.random.Generator,
-) -> tuple[Floats, Floats]:  # fmt: skip
-    """Simulate one study; return the system's scores (draw, item) and the certainties (item)."""
+) -> tuple[Floats, Floats, float]:  # fmt: skip
+    """Simulate one study: the system's scores (draw, item), certainties (item), true accuracy."""
     pool = truths.reshape(-1, truths.shape[-1])
     theta = pool[rng.integers(len(pool), size=n_items)]
     counts = rng.multinomial(n_annotators, theta)
@@ -121,7 +121,7 @@ def _study(
         keys: Any = rng.integers(2**64, size=n_items, dtype=np.uint64)
         insight = insight_of(rng.standard_normal(draws))
         scores = leaned(scores.T, 0.0, scores.mean(axis=0), 1.0, insight, keys).T
-    return scores, frequency.max(axis=0)
+    return scores, frequency.max(axis=0), float((answers == right).mean())
 
 
 def _posterior(
@@ -243,8 +243,8 @@ def plan(
         ``certain_share`` (annotator): share of items with certainty above .9; ``half_width``
         (annotator, item): half the length of the interval of the uncertainty-adjusted accuracy for
         new items; ``shortfall`` (annotator): true accuracy minus its posterior mean, positive
-        because the most plausible label is uncertain with few annotators (may be negative with one
-        annotator). With a learned prior the interval includes the system's knowledge beyond the
+        because the most plausible label is uncertain with few annotators, or if two labels are
+        nearly equally plausible (may be negative with one annotator). With a learned prior the interval includes the system's knowledge beyond the
         labels (``insight`` in `top_k_accuracy`), which does not depend on the number of items.
 
         For reader studies, over simulated studies in which each reader scores each case with each
