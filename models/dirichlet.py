@@ -217,8 +217,9 @@ def fit(
         Show progress.
     log_likelihood, posterior_predictive : bool
         Add these groups, computed by the PyMC model. The log-likelihood comes with ``log_prior``,
-        for `arviz.psense_summary`. The log-likelihood has the factor ``reliability``: use it to
-        compare models only at reliability 1.
+        for `arviz.psense_summary`. It is of all labels of an item, given the item's own
+        plausibility, times ``reliability``. `arviz.loo` cannot leave an item out with it (Pareto k
+        is too high without predictions): do not use it to compare models.
     reliability, prior_count, predictions
         As in `build`.
 

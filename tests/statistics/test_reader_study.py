@@ -842,6 +842,18 @@ def test_edges_know_clusters_and_are_the_same_cases_for_all():
     assert float(ratio.min()) > 3
 
 
+def test_readers_whose_labels_are_in_the_truth_are_named():
+    frame = table(n_cases=100)
+    fit = fit_with(np.where(np.arange(100) % 2, 0.99, 0.01))
+    people = frame["reader"].unique()[:2].tolist()
+    fit["constant_data"] = xr.Dataset(coords={"annotator": people})
+    with pytest.warns(dx.DissensusWarning, match=f"answers of {people[0]!r}, {people[1]!r} them"):
+        study(frame, fit, draws=None)
+    fit["constant_data"] = xr.Dataset(coords={"annotator": ["another"]})
+    with pytest.warns(dx.DissensusWarning, match="The truth is estimated"):
+        study(frame, fit, draws=None)
+
+
 def test_a_fit_that_contradicts_the_readers_is_warned_of():
     frame = table(distance=9)
     with pytest.warns(dx.DissensusWarning) as told:

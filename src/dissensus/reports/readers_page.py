@@ -42,7 +42,7 @@ _NAME: Final = 13
 _DIGITS: Final = 3
 """Areas are reported with three decimals in this field."""
 _HIDDEN: Final = ("in_words", "unit", "units_positive", "units_negative", "truth_known",
-                  "modalities", "n_readers")  # fmt: skip
+                  "in_truth", "modalities", "n_readers")  # fmt: skip
 
 
 def page(study: xr.Dataset, title: str | None = None) -> str:

@@ -84,6 +84,12 @@ def concerns(study: xr.Dataset) -> dict[str, str]:
             "same cases, areas are too large: on mammograms whose truth is known, by .06 to .09 "
             "(docs/validation.md). Confirm the true labels of some cases."
         )
+        if inside := attrs.get("in_truth"):
+            out["truth"] = (
+                f"The estimated truth depends on the answers of {inside} themselves, and areas are "
+                "too large. Fit the labels of other annotators, or confirm the true labels of some "
+                "cases."
+            )
     below = (study["average_auc"] < 0.5).mean(SAMPLE)
     below = below[below > _SURE]
     if len(below):

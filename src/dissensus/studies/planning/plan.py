@@ -244,8 +244,9 @@ def plan(
         (annotator, item): half the length of the interval of the uncertainty-adjusted accuracy for
         new items; ``shortfall`` (annotator): true accuracy minus its posterior mean, positive
         because the most plausible label is uncertain with few annotators, or if two labels are
-        nearly equally plausible (may be negative with one annotator). With a learned prior the interval includes the system's knowledge beyond the
-        labels (``insight`` in `top_k_accuracy`), which does not depend on the number of items.
+        nearly equally plausible (may be negative with one annotator). With a learned prior the
+        interval includes the system's knowledge beyond the labels (``insight`` in
+        `top_k_accuracy`), which does not depend on the number of items.
 
         For reader studies, over simulated studies in which each reader scores each case with each
         modality:
