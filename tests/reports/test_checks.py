@@ -11,7 +11,7 @@ import dissensus as dx
 from dissensus.cli.options import as_options
 from dissensus.cli.tables import results
 from dissensus.evaluation import doubts, scoring
-from dissensus.reports import checks
+from dissensus.reports import checks, design
 from dissensus.reports.sentences import sentences
 
 
@@ -293,7 +293,7 @@ def test_annotators_of_all_items_are_few(n, wide, cautious):
         "annotations": ann, "predictions": pred, "certainty": xr.Dataset({"of": 1}),
         "metrics": xr.Dataset({"top_1_accuracy": 1}, attrs={"new_annotators": 1} if wide else {}),
     })  # fmt: skip
-    topics = checks._few_people(evaluation)
+    topics = design._few_people(evaluation)
     assert bool(topics) == cautious
     if cautious:
         text = " ".join(sentences(*topics[0]))

@@ -13,7 +13,7 @@ from dissensus.checks._agreement import STATISTIC
 from dissensus.checks._lists import most_alike
 from dissensus.data import tables
 from dissensus.data.plausibility import space
-from dissensus.data.rows import label_counts, sorted_items, voices_per
+from dissensus.data.rows import label_counts
 from dissensus.dims import (
     ANNOTATOR,
     CANDIDATE,
@@ -34,9 +34,9 @@ from dissensus.evaluation.evidence import summary
 from dissensus.evaluation.recipes import HEAVY_PRIOR
 from dissensus.evaluation.runs import CHECK
 from dissensus.plots._source import NEW, interval, sides
-from dissensus.reports import evidence, known_items
+from dissensus.reports import design, evidence
 from dissensus.reports.components import outweighed
-from dissensus.reports.evidence import Facts
+from dissensus.reports.evidence import Facts, Topics
 from dissensus.reports.sections import Section
 from dissensus.reports.sentences import Name, sentences
 from dissensus.reports.svg import Shown
@@ -55,8 +55,6 @@ _GROUPS: Final = {
     "accuracy": ("Estimated accuracies", "estimated accuracies"),
 }
 _OF_SETS: Final = {"posterior": ("Plausibilities of labels", "these numbers")}
-Topics = list[tuple[str, Facts]]
-"""Topics of `sentences` with their facts."""
 
 
 class Checked(NamedTuple):
@@ -192,7 +190,7 @@ def _worst(side: xr.DataTree) -> tuple[float, float] | None:
 
 def cautions(evaluation: xr.DataTree) -> Topics:
     """Return results that are correct but easily misread."""
-    out: Topics = [*known_items.unlike_others(evaluation), *_few_units(evaluation)]
+    out: Topics = [*design.unlike_others(evaluation), *_few_units(evaluation)]
     out += _no_errors(evaluation)
     out += [("outweighed", facts) for facts in outweighed(evaluation)]
     for side, start in _models(evaluation):
@@ -215,8 +213,8 @@ def cautions(evaluation: xr.DataTree) -> Topics:
         if mass > HEAVY_PRIOR:
             out.append(("unnamed", {"mass": mass}))
     out += [*_never_given(evaluation), *_copies(evaluation), *_of_replicates(evaluation)]
-    out += _people(evaluation)
-    out += [*_beyond_ends(evaluation), *known_items.none_known(evaluation)]
+    out += design.people(evaluation)
+    out += [*_beyond_ends(evaluation), *design.none_known(evaluation)]
     return [*out, *_in_several_pools(evaluation)]
 
 
@@ -391,60 +389,6 @@ def _no_errors(evaluation: xr.DataTree) -> Topics:
 
 
 _CHANCE: Final = 0.05
-LENIENT: Final = 0.015
-"""Intervals of the panel's mean are too narrow if the annotators' mean leniency has more than this
-share of the variance of scores. At .04 their coverage is about one half
-(`benchmarks/real_scores.py`)."""
-
-
-def _people(evaluation: xr.DataTree) -> Topics:
-    """Caution if annotators are places in a table, differ in leniency, or are few."""
-    n = sorted_items(evaluation["annotations"].to_dataset())
-    return [("places", {"n": n})] if n else _leniency(evaluation) or _few_people(evaluation)
-
-
-def _leniency(evaluation: xr.DataTree) -> Topics:
-    """Caution if few annotators who differ in leniency gave all numbers."""
-    data = evidence.group(evaluation, "components")
-    if not evidence.is_of_numbers(evaluation) or "annotator_icc" not in data:
-        return []
-    icc = data["annotator_icc"]
-    if POOL in icc.dims:
-        return []
-    own = float(icc.isel({dim: -1 for dim in icc.dims if dim not in SAMPLE}).mean())
-    n = evaluation["annotations"].sizes[ANNOTATOR]
-    facts = {"icc": own, "n": n, "wide": evidence.widened(evaluation)}
-    return [("leniency", facts)] if own / n > LENIENT else []
-
-
-_FEW_PEOPLE: Final = 4
-"""Maximum number of annotators for a caution that other annotators may label differently. In
-mlqe_pe_da, correlations with the mean of three raters were outside the intervals estimated from
-three other raters in 5 of 6 language pairs."""
-_FEW_AT_ALL: Final = 12
-"""The same for rankings, and for evaluations in chunks, in which intervals of the agreement with
-the panel do not allow for other annotators."""
-_BY_ALL: Final = 0.9
-"""Minimum share of the items that all of these annotators labelled."""
-
-
-def _few_people(evaluation: xr.DataTree) -> Topics:
-    """Caution if the same few annotators, who are named, labelled nearly all items."""
-    data = evaluation["annotations"].to_dataset()
-    n = data.sizes.get(ANNOTATOR, 0)
-    wide = evidence.widened(evaluation)
-    most = _FEW_PEOPLE if wide or evidence.is_of_numbers(evaluation) else _FEW_AT_ALL
-    if not 1 < n <= most or not evidence.has(evaluation, "predictions"):
-        return []
-    each = voices_per(data, ITEM)
-    by_all = float((each[each > 0] == n).mean())
-    facts = {
-        "n": n, "wide": wide, "answers": evidence.has(evaluation, "answers"),
-        "ratios": "system_discrepancy" in evidence.group(evaluation, "discrepancy"),
-    }  # fmt: skip
-    return [("few_people", facts)] if len(each) >= FEW_UNITS and by_all >= _BY_ALL else []
-
-
 _AT_END: Final = 0.02
 """If this share of scores equals the largest (or smallest), the scale is taken to end there."""
 _TIED: Final = 5

@@ -22,6 +22,8 @@ LIMIT = 0.9
 CERTAINTY_STEPS = (0.99, LIMIT, 0.75, 0.5)
 Facts = dict[str, Any]
 """Numbers of a topic of `sentences`; empty if nothing is known."""
+Topics = list[tuple[str, Facts]]
+"""Topics of `sentences` with their facts."""
 
 
 def level() -> str:

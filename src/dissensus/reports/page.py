@@ -32,9 +32,10 @@ from dissensus.reports import (
     two_models,
     verdict,
 )
-from dissensus.reports.checks import Topics, marked
+from dissensus.reports.checks import marked
 from dissensus.reports.components import components
 from dissensus.reports.contents import describe_annotations
+from dissensus.reports.evidence import Topics
 from dissensus.reports.sentences import environment, paragraph, sentences
 from dissensus.wording import counted, number, short
 

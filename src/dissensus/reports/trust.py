@@ -15,8 +15,8 @@ from dissensus.evaluation.evidence import summary
 from dissensus.plots._source import NEW, THESE
 from dissensus.reports import checks, evidence, opening, two_models, verdict
 from dissensus.reports.average_annotator import SURE
-from dissensus.reports.checks import Checked, Topics, sampled_units
-from dissensus.reports.evidence import Facts
+from dissensus.reports.checks import Checked, sampled_units
+from dissensus.reports.evidence import Facts, Topics
 from dissensus.reports.sections import alpha_of
 from dissensus.reports.sentences import interval, joined, paragraph, sentences
 from dissensus.reports.verdict import Lead

@@ -1,4 +1,4 @@
-"""Cautions about known true labels: none are known, or the known items are unlike the others."""
+"""Cautions about the design of a study: who labelled what, and which true labels are known."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import numpy as np
 import xarray as xr
 
 from dissensus.data import tables
-from dissensus.dims import ITEM
+from dissensus.data.rows import sorted_items, statements_per, voices_per
+from dissensus.dims import ANNOTATOR, ITEM, POOL, SAMPLE
 from dissensus.evaluation.answers import TRUTH
 from dissensus.evaluation.provenance import ARGUMENTS, arguments_of
 from dissensus.evaluation.section import FEWEST
 from dissensus.kernels.grouped import label_shares
 from dissensus.kernels.types import Flags, Floats, Ints
 from dissensus.reports import evidence
-from dissensus.reports.evidence import Facts
+from dissensus.reports.evidence import Topics
 from dissensus.statistics._distances import pairs_of
 from dissensus.statistics._read import labels_of, rows_of
+from dissensus.statistics._resampling import FEW_UNITS
 
 _UNLIKE: Final = 2.33
 """Minimum difference in standard errors: 2 % of normal numbers are beyond.
@@ -30,7 +32,7 @@ _APART: Final = 0.05
 """Minimum difference of the shares of pairs that agree; a smaller one hardly affects accuracies."""
 
 
-def none_known(evaluation: xr.DataTree) -> list[tuple[str, Facts]]:
+def none_known(evaluation: xr.DataTree) -> Topics:
     """Caution if the question is the true label, and no known label could show shared errors.
 
     In the data set ducks, whose annotators disagree about geese and grebes, the majority label is
@@ -43,7 +45,7 @@ def none_known(evaluation: xr.DataTree) -> list[tuple[str, Facts]]:
     return [("no_known_truth", {"wanted": "20 to 40"})] if alone else []
 
 
-def unlike_others(evaluation: xr.DataTree) -> list[tuple[str, Facts]]:
+def unlike_others(evaluation: xr.DataTree) -> Topics:
     """Caution if known items are clearer or harder than others, as random items seldom are.
 
     In three data sets with five labels per item, 89 % intervals of accuracies contained the true
@@ -117,3 +119,69 @@ def compared(annotations: xr.Dataset, known: Flags) -> Compared | None:
 def _of_pairs(values: Floats, cluster: Ints) -> float:
     """Return the sum over ordered pairs of different items of a cluster of products of values."""
     return float((np.bincount(cluster, values) ** 2).sum() - (values**2).sum())
+
+
+# Annotators.
+
+
+LENIENT: Final = 0.015
+"""Intervals of the panel's mean are too narrow if the annotators' mean leniency has more than this
+share of the variance of scores. At .04 their coverage is about one half
+(`benchmarks/real_scores.py`)."""
+
+
+_REPEATED: Final = 0.05
+"""Minimum share of labels that repeat a label by the same annotator, for a caution."""
+
+
+def people(evaluation: xr.DataTree) -> Topics:
+    """Caution if annotators are places, repeat themselves, differ in leniency, or are few."""
+    data = evaluation["annotations"].to_dataset()
+    if n := sorted_items(data):
+        return [("places", {"n": n})]
+    n_labels, n_given = (int(number(data, ITEM).sum()) for number in (statements_per, voices_per))
+    facts = {"n": n_labels - n_given, "of": n_labels}
+    repeated: Topics = [("repeated", facts)] if facts["n"] > _REPEATED * n_labels else []
+    return repeated + (_leniency(evaluation) or _few_people(evaluation))
+
+
+def _leniency(evaluation: xr.DataTree) -> Topics:
+    """Caution if few annotators who differ in leniency gave all numbers."""
+    data = evidence.group(evaluation, "components")
+    if not evidence.is_of_numbers(evaluation) or "annotator_icc" not in data:
+        return []
+    icc = data["annotator_icc"]
+    if POOL in icc.dims:
+        return []
+    own = float(icc.isel({dim: -1 for dim in icc.dims if dim not in SAMPLE}).mean())
+    n = evaluation["annotations"].sizes[ANNOTATOR]
+    facts = {"icc": own, "n": n, "wide": evidence.widened(evaluation)}
+    return [("leniency", facts)] if own / n > LENIENT else []
+
+
+_FEW_PEOPLE: Final = 4
+"""Maximum number of annotators for a caution that other annotators may label differently. In
+mlqe_pe_da, correlations with the mean of three raters were outside the intervals estimated from
+three other raters in 5 of 6 language pairs."""
+_FEW_AT_ALL: Final = 12
+"""The same for rankings, and for evaluations in chunks, in which intervals of the agreement with
+the panel do not allow for other annotators."""
+_BY_ALL: Final = 0.9
+"""Minimum share of the items that all of these annotators labelled."""
+
+
+def _few_people(evaluation: xr.DataTree) -> Topics:
+    """Caution if the same few annotators, who are named, labelled nearly all items."""
+    data = evaluation["annotations"].to_dataset()
+    n = data.sizes.get(ANNOTATOR, 0)
+    wide = evidence.widened(evaluation)
+    most = _FEW_PEOPLE if wide or evidence.is_of_numbers(evaluation) else _FEW_AT_ALL
+    if not 1 < n <= most or not evidence.has(evaluation, "predictions"):
+        return []
+    each = voices_per(data, ITEM)
+    by_all = float((each[each > 0] == n).mean())
+    facts = {
+        "n": n, "wide": wide, "answers": evidence.has(evaluation, "answers"),
+        "ratios": "system_discrepancy" in evidence.group(evaluation, "discrepancy"),
+    }  # fmt: skip
+    return [("few_people", facts)] if len(each) >= FEW_UNITS and by_all >= _BY_ALL else []

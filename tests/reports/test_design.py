@@ -12,8 +12,8 @@ from reports.conftest import spoken
 
 import dissensus as dx
 from dissensus.evaluation.provenance import ARGUMENTS
-from dissensus.reports import checks
-from dissensus.reports.known_items import compared
+from dissensus.reports import checks, design
+from dissensus.reports.design import compared
 
 
 def labelled(n_agree, cluster=None, n_labels=3):
@@ -114,3 +114,18 @@ def test_an_evaluation_is_cautioned_of_unanimous_known_items():
         )  # fmt: skip
         every = [topic for topic, _ in checks.cautions(evaluation)]
         assert [topic for topic in every if topic == "known_items"] == topics
+
+
+@pytest.mark.parametrize(("n", "cautious"), [(3, False), (4, True)])
+def test_annotators_who_repeat_themselves_are_cautioned(n, cautious):
+    """Of 60 labels, and ``n`` second labels of one annotator: more than a twentieth of all."""
+    first = [
+        {"item": i, "annotator": a, "label": i % 2, "trial": 1} for i in range(20) for a in "abc"
+    ]
+    again = [{**row, "trial": 2} for row in first if row["annotator"] == "a"][:n]
+    ann = dx.annotations(first + again, kind="nominal", trial="trial")
+    topics = design.people(xr.DataTree.from_dict({"annotations": ann}))
+    assert topics == ([("repeated", {"n": n, "of": 60 + n})] if cautious else [])
+    text = spoken("repeated", {"n": n, "of": 60 + n})
+    assert text.startswith(f"{n} of {60 + n} labels repeat a label by the same annotator")
+    assert text.endswith("Keep one label of each annotator for each item.")
