@@ -49,6 +49,24 @@ def test_the_same_annotators(who, expected):
     assert are_same(annotated(who)) is expected
 
 
+def test_scores_of_a_part_by_each_annotator_share_their_leniency():
+    """Three of ten annotators for each item: labels are as by anyone, and scores are not."""
+    who = some_of(60, 10, 3)
+    assert not are_same(annotated(who))
+    assert are_same(annotated(who), most=False)
+    rng = np.random.default_rng(1)
+    mean, leniency = rng.normal(size=60), rng.normal(size=10)
+    score = mean[:, None] + leniency + 0.3 * rng.normal(size=(60, 10))
+    ann = dx.from_matrix(np.where(who, score, np.nan), kind="continuous")
+    pred = dx.predictions({"item": range(60), "system": ["s"] * 60, "label": mean})
+    widened = dx.evaluate(ann, pred, random_seed=1, **RUN)["metrics"]
+    assert widened.attrs["new_annotators"] == 1
+    fit = dx.models.normal_scores.fit(ann, predictions=pred, draws=200, random_seed=1)
+    error = widened["mean_absolute_error"].sel(scope="these items", reliability=1.0)
+    alone = dx.score_error(fit, pred)["mean_absolute_error"]
+    assert float(error.std()) > 2 * float(alone.std())
+
+
 def test_the_jackknife_of_a_mean_is_the_variance_of_a_mean():
     values = np.random.default_rng(1).normal(size=(5, 2))
     ann = annotated(np.ones((40, 5)))

@@ -6,6 +6,7 @@ import krippendorff
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from small_studies import (
     WORDS,
     alpha_by_definition,
@@ -17,6 +18,7 @@ from small_studies import (
 )
 
 import dissensus as dx
+from dissensus.statistics._sums import AS_COUNTS
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 every_level = pytest.mark.parametrize("level", LEVELS)
@@ -238,7 +240,10 @@ def test_weights_too_small_to_count_are_undefined():
     # A weight says how often an item counts: alpha's n - 1 is not negative for less than a label.
     ann = dx.from_matrix([[1, 2], [2, NAN], [1, NAN]])
     for share in (0.01, 0.15):
-        assert undefined(ann, "how often an item counts", weights=[share, 1.0, 1.0])
+        counts = xr.DataArray([share, 1.0, 1.0], dims="item", coords={"item": ann["item"]})
+        counts.attrs[AS_COUNTS] = True
+        assert undefined(ann, "how often an item counts", weights=counts)
+        assert alpha(ann, weights=[share, 1.0, 1.0]) == 0.0  # relative to other items with pairs
 
 
 @every_level
@@ -259,3 +264,12 @@ def test_relative_weights_have_a_mean_of_one_by_the_definition():
     expected = 1 - (2 * 0.75) / 6 / (2 * 3.75 * 2.25 / (6 * 5))
     assert alpha(ann, weights=[0.2, 0.2, 0.4, 0.0]) == pytest.approx(expected, abs=1e-14)
     assert alpha(ann, weights=[2, 2, 4, 0]) != pytest.approx(expected, abs=1e-2)
+
+
+@pytest.mark.parametrize("weight", [0.001, 0.5, 50.5])
+def test_weights_of_items_with_one_label_do_not_matter(weight):
+    """Four items are .125 by hand; the fifth has one label, in neither disagreement."""
+    pairs = [[1, 1], [2, 1], [2, 2], [1, 2], [1, None]]
+    ann = dx.from_matrix(np.array(pairs, dtype=object), kind="nominal")
+    alpha = dx.krippendorff_alpha(ann, weights=[0.5, 0.5, 0.5, 0.5, weight])
+    assert float(alpha) == pytest.approx(0.125)

@@ -173,14 +173,13 @@ def evaluate(
           often a system gives an annotator's label, the majority label of a large panel, and the
           one true label. The last is the agreement of two annotators. In the first and the last,
           items with more labels count more. Intervals of all but ``accuracy`` allow for other
-          annotators; those of ``panel_agreement`` if labels are nominal or ordinal, are not
-          evaluated in chunks, and are by three annotators or more.
+          annotators; those of ``panel_agreement`` if those of ``metrics`` do.
         - ``posterior``: draws at the reference reliability.
         - ``metrics``: draws (chain, draw, reliability, scope, system); ``comparison`` of systems,
           ``diagnostics`` of these draws. Without predictions these three are empty. If the same
-          three to twenty annotators labelled most items (not in chunks, not rankings), the
-          intervals of all these metrics allow for other annotators, and so do those of accuracies
-          in ``categories``.
+          three to twenty annotators labelled most items, or scored a part of them (not in chunks,
+          not rankings), the intervals of all these metrics allow for other annotators, and so do
+          those of accuracies in ``categories``.
           ``convergence`` of Markov chains.
         - ``certainty`` and ``expected_risk`` of each item.
         - ``statistics``: observed values, and naive metrics against the point estimate.

@@ -173,14 +173,15 @@ _IN_CATEGORIES: Final = "accuracy in categories"
 
 
 def _allow_for_other_annotators(groups: Groups, run: Run, task: Task) -> None:
-    """Widen metrics, if the same few annotators labelled most of the items.
+    """Widen metrics, if the same few annotators labelled most of the items, or scored some.
 
     ``run`` is without what was learned, as each group of annotators learns a prior of its own.
     """
     predictions = task.predictions
     if (
         predictions is None or not can_be_widened(run.recipe.model) or not run.keeps_draws
-        or task.cut is not None or not are_same(task.annotations)
+        or task.cut is not None
+        or not are_same(task.annotations, most=not run.recipe.of_numbers)
     ):  # fmt: skip
         return
 

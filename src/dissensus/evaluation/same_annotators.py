@@ -4,7 +4,8 @@ A fit assumes that each label is by an annotator of its own. If each of five ann
 items, what is peculiar to one of them is in the labels of all items, and other five annotators
 would change the agreement of a system with the panel by about twice the standard deviation of the
 posterior, and its error by more (docs/validation.md). So the model is fitted again without each
-annotator, and the jackknife over annotators gives the variance.
+annotator, and the jackknife over annotators gives the variance. Errors of numbers are widened also
+if each of up to twenty annotators scored a part of the items.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def krippendorff_alpha(
     weights : array-like (item), mapping from item to weight, or DataArray, optional
         Weights over items. Whole numbers are counts of items: because of the factor :math:`n - 1`,
         alpha changes if all counts are doubled. Other weights are relative: they are scaled to a
-        mean of 1 over the items of positive weight.
+        mean of 1 over the items of positive weight with two annotators or more.
 
     Returns
     -------

@@ -111,7 +111,7 @@ class Sums:
             return self
         factor = item_weights(weights, self.items, "weights")
         if not getattr(weights, "attrs", {}).get(AS_COUNTS):
-            factor = counts_of(factor)
+            factor = counts_of(factor, self.bears)
         bearing = None if self.bearing is None else times(self.bearing, factor)
         parts = tuple(times(part, factor) for part in self.parts)
         return replace(self, parts=parts, bearing=bearing)
@@ -160,22 +160,28 @@ class Sums:
         return xr.DataArray(values, dims=(*sample, *dims), coords=coords, name=name, attrs=attrs)
 
 
-def counts_of(weights: Floats) -> Floats:
+def counts_of(weights: Floats, bears: Flags | None = None) -> Floats:
     """Return weights of items as counts of items.
 
     Whole numbers are counts. Other weights are relative: they are scaled to a mean of 1 over the
-    items of positive weight, since the factor n - 1 in Krippendorff's alpha requires counts. Whole
-    numbers whose sum is too large to be exact as a float are scaled too.
+    items of positive weight (of those that the statistic depends on, if ``bears`` marks them),
+    since the factor n - 1 in Krippendorff's alpha requires counts. Whole numbers whose sum is too
+    large to be exact as a float are scaled too.
 
     Examples
     --------
     >>> counts_of(np.array([2.0, 0.0, 1.0])), counts_of(np.array([0.2, 0.0, 0.6]))
     (array([2., 0., 1.]), array([0.5, 0. , 1.5]))
+    >>> counts_of(np.array([0.5, 0.5, 9.5]), np.array([True, True, False]))
+    array([ 1.,  1., 19.])
     """
     shares = weights / weights.max()  # the sum of the weights could overflow
     if (weights == np.round(weights)).all() and shares.sum() <= 2.0**53 / weights.max():
         return weights
-    return np.asarray(shares / shares[shares > 0].mean())
+    used = shares > 0
+    if bears is not None and (used & bears).any():
+        used &= bears
+    return np.asarray(shares / shares[used].mean())
 
 
 def times(matrix: Matrix, factor: Floats) -> Matrix:
