@@ -405,7 +405,7 @@ def predicted_numbers(predictions: xr.Dataset, hint: str = "") -> xr.DataArray:
         raise PredictionError(
             "predictions",
             expected="one number from each system and item",
-            found=f"text such as {labels[0]!r}" if text else "lists",
+            found=f"text such as {str(labels[0])!r}" if text else "lists",
             hint=hint,
         )
     code = predictions["label_code"].isel({POSITION: 0}, drop=True).transpose(ITEM, SYSTEM)

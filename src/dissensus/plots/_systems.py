@@ -186,12 +186,8 @@ def _prepared(
     colors = [look.style(int(place)).color for place in draws["place"].to_numpy()]
     names = list(draws[SYSTEM].to_numpy())
     keep = draws.drop_vars([name for name in draws.coords if name not in draws.dims])
-    return (
-        keep.assign_coords({SYSTEM: look.labels(names, look.letters(width))}),
-        colors,
-        text,
-        names,
-    )
+    keep = keep.assign_coords({SYSTEM: look.labels(names, look.letters(width))})
+    return keep, colors, text, names
 
 
 def _intervals(

@@ -29,7 +29,8 @@ FACTOR: Final = 10
 """Maximum factor by which labelling more items is suggested."""
 _FEW: Final = 0.1
 _MOST: Final = 0.5
-"""Share of the variance of a difference for which labels are to blame, rather than items."""
+"""Share of the variance of a difference on new items. If the variance on these items is larger, it
+comes mostly from their labels, and more labels reduce it."""
 TENTATIVE: Final = 0.667
 """The alpha from which Krippendorff allows tentative conclusions."""
 _ABOVE: Final = "No: see the warnings above."
@@ -218,7 +219,7 @@ def _by_cost(lead: Lead, plural: str) -> str:
     words = f"{names} differ by at most {bound} with probability {share(SURE)}: if this is too "
     words += "little to matter, choose the cheaper one. Otherwise get "
     if float(gap.sel({SCOPE: THESE}).var()) > _MOST * float(gap.sel({SCOPE: NEW}).var()):
-        return f"{words}more labels for each item, or true labels: these items are uncertain."
+        return f"{words}more labels for each item, or true labels, because items are uncertain."
     return f"{words}over {FACTOR} times as many {plural}."
 
 

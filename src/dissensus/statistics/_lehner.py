@@ -94,7 +94,8 @@ def lehner(
         base rates, ``system_accuracy`` (system), ``bins`` (system, bin, column), and ``truth``
         (item, label), which is absent in `bayesian_bootstrap`. Columns of the bins are
         "probability" (:math:`P_g`), "items" (the sum of their weights), "agreement" and "accuracy",
-        NaN in bins without items. Undefined values are NaN, with a warning that gives the reason.
+        NaN in bins without items. ``system_accuracy`` is the mean over items of bins with
+        :math:`P_g > 1/N`. Undefined values are NaN, with a warning that gives the reason.
         If annotators agree no more often than by guessing, :math:`P_a \leq 1/N`,
         ``annotator_accuracy`` is 1/N, as in the source, and the other variables are NaN. If all
         annotators agree except on items with (almost) no weight, the truth of these items is NaN.
