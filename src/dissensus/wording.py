@@ -216,8 +216,8 @@ def short_names(names: Sequence[object], width: int = 32) -> list[str]:
 
     >>> short_names(["system-one-a", "system-one-b", "system-one-c", "else"], 8)
     ['syst…e-a', 'syst…e-b', 'syst…e-c', 'else']
-    >>> short_names(["a-long-end", "also-a-long-end", "a-longer-end"], 5)
-    ['a-…nd', 'also…', 'a-…nd (2)']
+    >>> short_names(["a-long-box", "also-a-long-box", "a-longer-box"], 5)
+    ['a-…ox', 'also…', 'a-…ox (2)']
     """
     texts = [short(name, width) for name in names]
     often = Counter(texts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -229,6 +229,23 @@ def truth_of(study: Study, truth: Any, case: str, positive: Any) -> Truth:
     chosen = _positive(positive, labels)
     known = TrueLabels(code[None], {}, "known labels")
     return Truth(code[None] == chosen, known, plain_label(labels[chosen]))
+
+
+def in_truth(truth: Any, names: Collection[Any]) -> list[Any]:
+    """Return the readers and systems whose labels are evidence of the truth in a fit."""
+    if not isinstance(truth, xr.DataTree):
+        return []
+    posterior = truth["posterior"]
+    by_labels = (
+        "system_weight" in posterior or posterior.attrs.get("hyper_evidence") == "annotators"
+    )
+    dims = (ANNOTATOR,) if by_labels else (ANNOTATOR, SYSTEM)
+    groups = [truth[group].coords for group in ("posterior", "constant_data") if group in truth]
+    fitted = {
+        str(name) for coords in groups for dim in dims if dim in coords
+        for name in coords[dim].to_numpy()
+    }  # fmt: skip
+    return [name for name in names if str(name) in fitted]
 
 
 def _is_by_row(study: Study, truth: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +11,6 @@ from scipy.special import ndtri
 
 from dissensus import arguments
 from dissensus.dims import (
-    ANNOTATOR,
     FALSE_POSITIVE_RATE,
     MODALITY,
     POOL,
@@ -46,6 +45,7 @@ from dissensus.statistics._reader_scores import (
     Truth,
     check_kinds,
     clusters_of,
+    in_truth,
     numbers_of_kinds,
     of_annotations,
     of_table,
@@ -393,7 +393,7 @@ def reader_study(
         n_readers=len(study.readers),
         share_scored=len(study.case) / n_cells,
         truth_known=int(true.known),
-        in_truth=shown(_in_truth(truth, [*study.readers, *systems])),
+        in_truth=shown(in_truth(truth, [*study.readers, *systems])),
         unit="cases" if study.cluster is None else "clusters",
         n_constant=sum(bool(np.ptp(reading.score) == 0) for reading in readings),
         constant_systems=listed(
@@ -405,23 +405,6 @@ def reader_study(
     for topic, text in concerns(out).items():
         warn_caller(text, ConvergenceWarning if topic == "chains" else DissensusWarning)
     return out.assign_attrs(in_words=in_words(out))
-
-
-def _in_truth(truth: Any, names: Collection[Any]) -> list[Any]:
-    """Return the readers and systems whose labels are evidence of the truth in a fit."""
-    if not isinstance(truth, xr.DataTree):
-        return []
-    posterior = truth["posterior"]
-    by_labels = (
-        "system_weight" in posterior or posterior.attrs.get("hyper_evidence") == "annotators"
-    )
-    dims = (ANNOTATOR,) if by_labels else (ANNOTATOR, SYSTEM)
-    groups = [truth[group].coords for group in ("posterior", "constant_data") if group in truth]
-    fitted = {
-        str(name) for coords in groups for dim in dims if dim in coords
-        for name in coords[dim].to_numpy()
-    }  # fmt: skip
-    return [name for name in names if str(name) in fitted]
 
 
 def _of_readers(threshold: Any) -> Any:
