@@ -74,8 +74,7 @@ OPTIONS = {
     "progressbar": (True, set(), {}),
     "model": ("inverse_rank", {*SCORED, ""}, {}),
     "threshold": (2.5, {*SCORED, "statistics", "predictions", "predictions_given", ""}, {}),
-    # The noise for other annotators is drawn for all metrics together, so `answers` get another.
-    "positive": ("below", {"metrics", "diagnostics", "comparison", "statistics", "answers", ""},
+    "positive": ("below", {"metrics", "diagnostics", "comparison", "statistics", ""},
                  {"threshold": 2.5}),
     "risk": ({1: 0.0, 2: 0.5, 3: 1.0}, {"expected_risk"}, {}),
     "groups": ({1: "low", 2: "high", 3: "high"}, {"categories"}, {}),
