@@ -239,6 +239,12 @@ def test_with_correlated_errors_a_system_may_know_more_than_the_labels():
     gap = (right - posterior["system_correct"]).mean(("chain", "draw"))
     # Without the predictions as evidence, gaps were -.17 and -.09.
     np.testing.assert_allclose(gap, 0, atol=0.03)
+    stray = study.predictions.assign_coords(label=["A", "C"])  # nobody could answer C
+    with pytest.warns(dx.DissensusWarning, match="agree with nobody"):
+        wrong = dx.annotator_roc(
+            study.annotations, fit, positive="B", predictions=stray, random_seed=1
+        )
+    assert float(wrong["system_sensitivity"].max()) < 0.2
     alone = dx.models.symmetric_confusion.fit(study.annotations, error_correlation=0.5, **quick)
     with pytest.raises(dx.ArgumentError, match="truth: expected a fit in which predictions of"):
         dx.annotator_roc(study.annotations, alone, positive="B", predictions=study.predictions)

@@ -175,16 +175,17 @@ def require_columns(
     advice = ", ".join(f"{role}={near!r}" if near else f"{role}=" for role, near in likely.items())
     subject = f"column{'' if single else 's'} {', '.join(map(repr, missing.values()))}"
     other_form = hint and any(not near for role, near in likely.items() if role in _HAVE_FORMS)
+    them = "it" if single else "them"
+    if call:
+        remedy = f"Rename {them}, or read the table yourself: {call}(table, {advice})"
+    else:
+        remedy = f"Name {them} with {advice}" + (f". {hint}" if other_form else "")
     raise error(
         f"{source}: {subject}" if source else subject,
         expected=f"{'a column of this name' if single else 'columns of these names'} to read as "
         f"{', '.join(missing)}",
         found=f"the columns {shown(columns, 12)}" if columns else "no columns",
-        hint=f"Rename {'it' if single else 'them'}, or read the table yourself: "
-        f"{call}(table, {advice})"
-        if call
-        else f"Name {'it' if single else 'them'} with {advice}"
-        + (f". {hint}" if other_form else ""),
+        hint=remedy,
     )
 
 

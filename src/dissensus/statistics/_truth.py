@@ -77,13 +77,14 @@ class TrueLabels(NamedTuple):
     def beside(self, answer: Ints, weight: Floats) -> Ints:
         """Draw the true labels (draw, item) again, with a system's answers as evidence of them.
 
-        ``answer`` (item) is a code, -1 if there is none; ``weight`` (draw) are the log odds that an
-        answer adds. In fits with correlated errors, `share` depends on the annotators' labels only.
+        ``answer`` (item) is a code, of no label if there is none, or a label that annotators could
+        not give; ``weight`` (draw) are the log odds that an answer adds. In fits with correlated
+        errors, `share` depends on the annotators' labels only.
         """
         assert self.share is not None
         assert self.number is not None
         odds = self.share.copy()
-        (item,) = np.nonzero(answer >= 0)
+        (item,) = np.nonzero((answer >= 0) & (answer < odds.shape[-1]))
         odds[:, item, answer[item]] *= np.exp(weight)[:, None]
         return _drawn_from(odds, self.number)
 
