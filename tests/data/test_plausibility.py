@@ -69,7 +69,7 @@ def test_netcdf_keeps_the_label_space(ann, tmp_path, label):
     for number, source in enumerate((single, ann)):
         where = layout(source)
         form = candidate_form(
-            np.ones(where.sizes.shape) * (where.sizes > 0),
+            where.sizes / where.sizes.sum(axis=-1, keepdims=True),
             where,
             source["item"].values,
             source["label"].values,
@@ -182,3 +182,17 @@ def test_a_mass_that_is_no_share_is_refused_and_its_item_named(mass):
     )  # fmt: skip
     with pytest.raises(dx.ArgumentError, match=r"plausibility, items 'j': expected shares"):
         dx.group_labels(theta, {"x": 0, "y": 1})
+
+
+def test_masses_that_do_not_add_up_to_1_are_refused_as_where_labels_were_selected():
+    theta = xr.DataArray(
+        [[[[0.33, 0.33, 0.33], [0.2, 0.3, 0.5]]]], dims=("chain", "draw", "item", "label"),
+        coords={"item": ["i", "j"], "label": ["x", "y", "z"]},
+    )  # fmt: skip
+    plausibility_of(theta)  # as in a table with two decimals
+    with pytest.raises(
+        dx.ArgumentError, match=r"items 'j': expected shares that add up to 1.*0\.98"
+    ):
+        plausibility_of(theta * xr.DataArray([1.0, 0.98], dims="item"))
+    with pytest.raises(dx.ArgumentError, match=r"items 'i', 'j': .* found the sum 0\.66"):
+        dx.top_k_accuracy(theta.sel(label=["x", "y"]), {"i": "x", "j": "y"})

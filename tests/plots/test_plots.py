@@ -194,6 +194,7 @@ def test_what_cannot_be_drawn_is_refused_in_words(dense, candidates):
     single["comparison"] = xr.DataTree()
     truth = dense["weighted_reliability"].to_dataset()["weighted_reliability"]
     theta, risk = dense["posterior"]["plausibility"], dense["expected_risk"]["expected_risk"]
+    two = xr.full_like(theta.isel(label=[0, 1]), 0.5)
     review = dense["items_to_review"].to_dataset()
     nothing = xr.DataArray(np.zeros((1, 0, 2)), dims=("chain", "draw", "system"), name="icc")
     check_refused(ArgumentError, [
@@ -213,7 +214,7 @@ def test_what_cannot_be_drawn_is_refused_in_words(dense, candidates):
         ("item", lambda: plots.item(dense, "nobody"), "'nobody'"),
         *((f"items {odd!r}", partial(plots.simplex, theta, items=odd),
            "items: expected items such as") for odd in (b"x", {}, {1}, [[1], [2]], [{}])),
-        ("two labels", lambda: plots.simplex(theta.isel(label=[0, 1])), "exactly 3 labels"),
+        ("two labels", lambda: plots.simplex(two), "exactly 3 labels"),
         ("risk of a draw", lambda: plots.expected_risk(risk.isel(draw=0)), "dims"),
         ("no items", lambda: plots.items_to_review(review.isel(item=[])), "data to draw"),
         *((f"without {name}", partial(plots.accuracies, data.drop_vars(name)),

@@ -29,6 +29,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus.data import tables
+from dissensus.data.prediction_schema import WHOLE
 from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM, LABEL
 from dissensus.errors import ArgumentError, shown
 from dissensus.kernels.types import Array, Flags, Floats, Ints
@@ -438,7 +439,7 @@ _ROUNDING: Final = 1e-5
 
 
 def _check_values(plausibility: xr.DataArray) -> None:
-    """Raise if masses are not numbers from 0 to 1; metrics would give wrong results silently."""
+    """Raise unless masses are shares of 1; metrics would give wrong results silently."""
     if plausibility.chunks is not None:  # do not compute draws only for this check
         return
     values, (_, known) = plausibility.to_numpy(), remembered(plausibility)
@@ -449,15 +450,22 @@ def _check_values(plausibility: xr.DataArray) -> None:
             NAME, expected="numbers", found=f"an array of {values.dtype}, shape {values.shape}"
         )
     if values.min() >= 0 and values.max() <= 1 + _ROUNDING:  # a NaN fails this too
-        known["checked"] = True
-        return
-    bad = ~((values >= 0) & (values <= 1 + _ROUNDING))
-    items = np.flatnonzero(bad.any(axis=-1).reshape(-1, values.shape[-2]).any(axis=0))
+        total = values.sum(axis=-1, dtype=np.float64)
+        bad = np.abs(total - 1.0) > WHOLE
+        if not bad.any():
+            known["checked"] = True
+            return
+        expected, value = "shares that add up to 1", f"the sum {total[bad][0]:.4g}"
+    else:
+        outside = ~((values >= 0) & (values <= 1 + _ROUNDING))
+        bad = outside.any(axis=-1)
+        expected, value = "shares, from 0 to 1", str(values[outside][0])
+    items = np.flatnonzero(bad.reshape(-1, values.shape[-2]).any(axis=0))
     raise ArgumentError(
         NAME,
         where=f"items {shown(list(plausibility[ITEM].to_numpy()[items]))}",
-        expected="shares, from 0 to 1",
-        found=str(values[bad][0]),
+        expected=expected,
+        found=value,
     )
 
 

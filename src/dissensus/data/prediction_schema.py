@@ -13,14 +13,14 @@ from dissensus.errors import AnnotationError, PredictionError, brief, shown
 from dissensus.kernels.types import Array, Flags, Floats
 
 PREDICTION_KINDS: Final = ("nominal", "ranking", "continuous", "set")
-_WHOLE: Final = 0.01 + 1e-9
+WHOLE: Final = 0.01 + 1e-9
 """Tolerance of the sum of probabilities, because they are often rounded: .33, .33 and .33."""
 
 
 def are_probabilities(scores: Floats) -> Flags:
     """Return whether the scores (item, label) of each item are probabilities; NaN counts as 0."""
     total = np.nansum(scores, axis=1)
-    return np.asarray(~(scores < 0).any(axis=1) & (np.abs(total - 1.0) <= _WHOLE))
+    return np.asarray(~(scores < 0).any(axis=1) & (np.abs(total - 1.0) <= WHOLE))
 
 
 def rows_of_probabilities(predictions: xr.Dataset) -> Flags:
