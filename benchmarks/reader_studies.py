@@ -3,6 +3,7 @@
     uv run python benchmarks/reader_studies.py --part coverage --studies 500
     uv run python benchmarks/reader_studies.py --part latent --studies 200
     uv run python benchmarks/reader_studies.py --part uncertain --studies 200
+    uv run python benchmarks/reader_studies.py --part perfect --studies 40
     uv run python benchmarks/reader_studies.py --part panel --shared FOLDER_OF_SETS
     uv run python benchmarks/reader_studies.py --part published --shared FOLDER_OF_SETS
     uv run python benchmarks/reader_studies.py --part mammograms --shared FOLDER_OF_SETS
@@ -199,6 +200,57 @@ def uncertain(studies: int, draws: int, seed: int) -> None:
             print(f"{accuracy},{n},{means},{studies}", flush=True)
 
 
+# Distance of positive from negative cases with two modalities, or None: some positive cases, a
+# share of them, have the scores of negative ones, and all others are told without error.
+ALMOST_PERFECT = (
+    ((3.6, 3.2), 45, 4), ((4.5, 3.6), 45, 4), ((4.5, 4.5), 45, 4), ((5.5, 4.2), 30, 3),
+    (None, 45, 4),
+)  # fmt: skip
+HIDDEN = (0.02, 0.06)
+
+
+def perfect(studies: int, draws: int, seed: int) -> None:
+    """Print the coverage of 95 % intervals where readers make almost no errors."""
+    print("| areas | cases, readers | first area | second area | difference | mean width |")
+    print("|---|---|--:|--:|--:|--:|")
+    for distances, n_cases, n_readers in ALMOST_PERFECT:
+        rng = np.random.default_rng(seed)
+        if distances is None:
+            truth = 1.0 - 0.5 * np.array(HIDDEN)
+        else:
+            truth = ndtr(np.array(distances) / np.sqrt(2.05))
+        inside, widths = [], []
+        for _ in range(studies):
+            table = almost_perfect(distances, n_cases, n_readers, rng)
+            study = dx.reader_study(table, truth="ill", draws=draws, random_seed=seed)
+            each = [study["average_auc"].sel(modality=m) for m in (0, 1)] + [study["difference"]]
+            ends = np.quantile([x.to_numpy().ravel() for x in each], [0.025, 0.975], axis=1)
+            values = np.array([*truth, truth[0] - truth[1]])
+            inside.append((ends[0] <= values) & (values <= ends[1]))
+            widths.append(ends[1, 2] - ends[0, 2])
+        a, b, less = np.mean(inside, axis=0)
+        print(f"| {truth[0]:.4f}, {truth[1]:.4f} | {n_cases}, {n_readers} | {a:.2f} | {b:.2f} | "
+              f"{less:.2f} | {np.mean(widths):.2f} |", flush=True)  # fmt: skip
+
+
+def almost_perfect(
+    distances: tuple[float, float] | None, n_cases: int, n_readers: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Return the table of a study with two modalities; a third of the cases are positive."""
+    ill = (np.arange(n_cases) % 3 == 0).astype(int)
+    shape = (2, n_readers, n_cases)
+    if distances is None:
+        hidden = rng.random((2, 1, n_cases)) < np.array(HIDDEN)[:, None, None]
+        score = 8.0 * (ill & ~hidden) + rng.normal(size=shape)
+    else:
+        score = np.array(distances)[:, None, None] * ill + 0.6 * rng.normal(size=(1, 1, n_cases))
+        score = score + ill * np.sqrt(0.05) * rng.normal(size=(2, n_readers, 1))
+        score = score + 0.8 * rng.normal(size=shape)
+    modality, who, patient = np.indices(shape).reshape(3, -1)
+    return pd.DataFrame({"modality": modality, "reader": who, "case": patient,
+                         "score": score.ravel(), "ill": ill[patient]})  # fmt: skip
+
+
 def panel(shared: Path) -> None:
     """Print areas of some radiologists against a fit of others, their majority, and the truth."""
     folder = shared / "cad_radiologists"
@@ -293,7 +345,16 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--part",
-        choices=("coverage", "latent", "uncertain", "panel", "published", "mammograms", "speed"),
+        choices=(
+            "coverage",
+            "latent",
+            "uncertain",
+            "perfect",
+            "panel",
+            "published",
+            "mammograms",
+            "speed",
+        ),
         required=True,
     )
     parser.add_argument("--studies", type=int, default=500)
@@ -308,6 +369,8 @@ if __name__ == "__main__":
         latent(options.studies, options.draws, options.seed, options.only)
     elif options.part == "uncertain":
         uncertain(options.studies, options.draws, options.seed)
+    elif options.part == "perfect":
+        perfect(options.studies, options.draws, options.seed)
     elif options.part == "panel":
         panel(options.shared)
     elif options.part == "mammograms":

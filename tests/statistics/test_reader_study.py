@@ -13,10 +13,11 @@ import pytest
 import xarray as xr
 from refusals import check_refused
 from scipy import integrate, stats
+from scipy.special import betaincinv
 from sklearn.metrics import roc_auc_score
 
 import dissensus as dx
-from dissensus.statistics._reader_areas import area, curve, rates, shares
+from dissensus.statistics._reader_areas import _of_added_cases, area, curve, rates, shares
 from dissensus.statistics._reader_spread import Cells, Chance, of_new_readers, spreads
 from dissensus.wording import share
 
@@ -826,20 +827,67 @@ def test_a_seed_is_repeated_in_another_process():
     assert len(told) == 1
 
 
-def test_edges_know_clusters_and_are_the_same_cases_for_all():
+def test_edges_know_clusters_and_are_the_same_cases_for_all_readers_of_a_modality():
     frame = table(distance=9, n_cases=200)
     frame["patient"] = frame["case"] // 20
     with pytest.warns(dx.DissensusWarning, match="All positive cases"):
         simulated = study(frame, threshold=[4.0, 5.0], max_false_positive_rate=0.1)
-    draws = simulated["auc"].values.reshape(2000, -1)
-    np.testing.assert_allclose(np.corrcoef(draws, rowvar=False), 1.0)
+    for modality in simulated["modality"].values:
+        draws = simulated["auc"].sel(modality=modality).values.reshape(2000, -1)
+        np.testing.assert_allclose(np.corrcoef(draws, rowvar=False), 1.0)
+    # Two modalities without errors may differ: .000 is not certain.
+    lower, upper = np.quantile(simulated["difference"], [0.025, 0.975])
+    assert lower < -0.004 < 0.004 < upper
     assert (simulated["sensitivity"].diff("threshold") <= 1e-12).all()
-    # Half a tied negative case takes more of a small part of the curve.
+    # Half a negative case takes more of a small part of the curve.
     assert float(simulated["partial_auc"].mean()) < float(simulated["auc"].mean())
     with pytest.warns(dx.DissensusWarning, match="All positive cases"):
         clustered = study(frame, cluster="patient")
     ratio = clustered["auc"].std(SAMPLE) / simulated["auc"].std(SAMPLE)
     assert float(ratio.min()) > 3
+
+
+def test_a_modality_with_fewer_errors_is_the_better_one_also_without_any():
+    """Observed areas are 1 for all readers of CT, and smaller for one reader of MRI."""
+    frame = table(distance=9)
+    rows = frame.index[(frame["reader"] == 0) & (frame["modality"] == "MRI")]
+    mine = frame.loc[rows].sort_values("score")
+    ill = mine.index[mine["ill"] == 1]
+    frame.loc[ill[0], "score"] = mine["score"][mine["ill"] == 0].max() - 0.01
+    with pytest.warns(dx.DissensusWarning, match="All positive cases"):
+        simulated = study(frame, new_readers=False)
+    order = simulated["observed_auc"].mean("reader")
+    assert float(order.sel(modality="CT")) == pytest.approx(1.0, abs=1e-12)
+    assert float(order.sel(modality="MRI")) < 0.9999
+    less = simulated["average_auc"].mean(SAMPLE)
+    assert float(less.sel(modality="CT")) > float(less.sel(modality="MRI"))
+    better = (simulated["average_auc"].sel(modality="CT")
+              > simulated["average_auc"].sel(modality="MRI"))  # fmt: skip
+    assert 0.5 < float(better.mean()) < 0.8
+
+
+@pytest.mark.parametrize("most", [1.0, 0.2])
+@pytest.mark.parametrize("low", [False, True])
+def test_an_added_case_changes_an_area_as_a_curve_with_it_does(low, most):
+    """The area of the curve of many cases and one more of each kind, which has some weight."""
+    n, m = 4000, 3000
+    chance = np.array([[0.7], [0.4], [0.6], [0.3]])
+    positive, negative = betaincinv(0.5, 20.0, 0.7), betaincinv(0.5, 30.0, 0.4)
+    score = np.r_[np.full(n, 1.0), np.full(m, 0.0)] * (-1 if low else 1)
+    score = score + np.r_[np.linspace(0.0, 0.1, n), np.linspace(0.0, 0.1, m)]
+    beyond = 1.0 - chance[2:, 0] ** 2 if not low else chance[2:, 0] ** 2
+    # The positive case is below a share of the negative ones, and so on; mirrored if low.
+    added = np.r_[np.quantile(score[n:], beyond[0]), np.quantile(score[:n], 1.0 - beyond[1])]
+    weight = np.r_[np.full(n, (1 - positive) / n), np.full(m, (1 - negative) / m),
+                   positive, negative]  # fmt: skip
+    true = np.r_[np.ones(n, bool), np.zeros(m, bool), True, False]
+    score = np.r_[score, added]
+    order = np.argsort(-score)
+    pair = shares(weight[None, order], true[None, order])
+    _, sensitivity, false_positive_rate = rates(score[order], *pair)
+    result = area(sensitivity, false_positive_rate, most)[0]
+    expected = _of_added_cases((20.0, 30.0), chance, most, low=low)[0]
+    assert abs((0.0 if low else 1.0) - result) == pytest.approx(expected, abs=0.004)
 
 
 def test_readers_whose_labels_are_in_the_truth_are_named():

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv, gammaln
 
 from dissensus.errors import warn_caller
-from dissensus.kernels.types import Flags, Floats
+from dissensus.kernels.types import UNKNOWN, Flags, Floats
 from dissensus.statistics._reader_scores import (
     FEWEST,
     Reading,
@@ -305,7 +305,7 @@ def _power(n: int, m: int) -> float:
     return float(brentq(excess, 1.0, 4.0))
 
 
-def replace_extremes(
+def correct_extremes(
     drawn: dict[str, Floats],
     observed: dict[str, Floats],
     readings: Sequence[Reading],
@@ -314,37 +314,66 @@ def replace_extremes(
     max_rate: float,
     rng: np.random.Generator,
 ) -> None:
-    """Replace draws of values that are 0 or 1 in the data, since these draws have no spread.
+    r"""Correct draws of values near 0 or 1 in the data: where few cases err, draws vary too little.
 
-    Areas are drawn with half a case of each kind added, tied with all others; rates are drawn with
-    Jeffreys' prior. All readings and thresholds use the same random numbers.
+    Rates of 0 and 1 are drawn with Jeffreys' prior. If some area is 1 or 0, areas are drawn with
+    half a case of each kind added, which lies beyond a share :math:`u^2` of the cases of the other
+    kind, with u uniform. If this lowers an area of 1 by E on average, areas of 1 - d are lowered by
+    :math:`\max(0, 1 - d / 2E)` times as much: a reader without errors has the larger area. All
+    readers and thresholds of a modality use the same random numbers. Modalities and systems use
+    different ones: two that make no errors may still differ.
     """
     if not true.known:
         return
-    counts = np.array([units_of_kinds(study, true, reading.case) for reading in readings])
-    size = len(drawn["auc"])
-    positive_chance, negative_chance = rng.random(size), rng.random(size)
-    for name in [name for name in drawn if name != "curve"]:
-        for place in np.argwhere(np.isclose(np.abs(2 * observed[name] - 1), 1, rtol=0, atol=1e-9)):
-            at = (slice(None), *place)
-            positive, negative = counts[place[0]]
-            low = observed[name][tuple(place)] < 0.5
-            a = betaincinv(0.5, positive, positive_chance)
-            b = betaincinv(0.5, negative, negative_chance)
-            if name == "sensitivity":
-                excess = betaincinv(0.5, positive + 0.5, positive_chance)
-            elif name == "specificity":
-                excess = betaincinv(0.5, negative + 0.5, negative_chance)
-            elif name == "auc":
-                excess = 0.5 * (a + b - a * b)
-            elif low:
-                excess = 0.5 * a * max_rate
-            else:  # rates up to b belong to the added negative case, which is tied with all others
-                lost = np.where(
-                    b < max_rate, b / (2 * max_rate), 1 - max_rate / np.maximum(2 * b, max_rate)
-                )
-                excess = 0.5 * a + lost * (1 - a)
-            drawn[name][at] = excess if low else 1.0 - excess
+    extreme = {
+        name: bool((np.minimum(values, 1.0 - values) < _ROUNDING).any())
+        for name, values in observed.items()
+        if name != "curve"
+    }
+    chance: dict[tuple[int, int], Floats] = {}
+    for place, reading in enumerate(readings):
+        key = (reading.modality, place if reading.modality == UNKNOWN else UNKNOWN)
+        if key not in chance:
+            chance[key] = rng.random((4, len(drawn["auc"])))
+        counts = units_of_kinds(study, true, reading.case)
+        for name in [name for name in extreme if extreme[name] and min(counts) > 0]:
+            for rest in np.ndindex(observed[name].shape[1:]):
+                value, at = float(observed[name][(place, *rest)]), (slice(None), place, *rest)
+                low = value < 0.5
+                distance = value if low else 1.0 - value
+                if name in _OF_AREAS:
+                    most = 1.0 if name == "auc" else max_rate
+                    excess = _of_added_cases(counts, chance[key], most, low=low)
+                    part = max(0.0, 1.0 - distance / (2.0 * float(excess.mean())))
+                    drawn[name][at] += part * (excess if low else -excess)
+                elif distance < _ROUNDING:
+                    kind = 0 if name == "sensitivity" else 1
+                    excess = betaincinv(0.5, counts[kind] + 0.5, chance[key][kind])
+                    drawn[name][at] = excess if low else 1.0 - excess
+
+
+_OF_AREAS: Final = ("auc", "partial_auc")
+_ROUNDING: Final = 1e-9
+
+
+def _of_added_cases(
+    counts: tuple[float, float], chance: Floats, most: float, *, low: bool
+) -> Floats:
+    """Return by how much added cases move an area up to the rate ``most`` of 1, or of 0 if ``low``.
+
+    ``chance`` (4, draw) are random numbers: of the weights of the positive and the negative case,
+    and the square roots of the shares of cases of the other kind beyond which they lie.
+    """
+    positive, negative = (
+        betaincinv(0.5, n, quantile) for n, quantile in zip(counts, chance[:2], strict=True)
+    )
+    of_positive, of_negative = chance[2:] ** 2
+    reached = (np.maximum(most - 1.0 + rate, 0.0) if low else np.minimum(rate, most)
+               for rate in (of_positive, negative))  # fmt: skip
+    by_positive, by_negative = (
+        size * rate / most for size, rate in zip((positive, of_negative), reached, strict=True)
+    )
+    return np.asarray(by_positive + by_negative - by_positive * by_negative)
 
 
 def warn_of_bounds(drawn: dict[str, Floats]) -> None:

@@ -34,7 +34,7 @@ from dissensus.statistics._read import code_of
 from dissensus.statistics._reader_areas import (
     PLACES,
     Measured,
-    replace_extremes,
+    correct_extremes,
     warn_of_bounds,
     weights_of,
 )
@@ -197,11 +197,13 @@ def reader_study(
     Readers may have scored only some of the cases, and used only some of the modalities. All
     readers have equal weights in the average.
 
-    If an observed area is 1 or 0, its draws have no spread. With known true labels they are
-    replaced by draws of the area with half a positive and half a negative case added, both tied
-    with all others. Sensitivities and specificities of 0 and 1 are drawn from their posterior with
-    Jeffreys' prior. Draws of partial areas are corrected for the bias that few negative cases
-    cause.
+    If an observed area is 1 or 0, its draws have no spread. With known true labels areas are then
+    drawn with half a positive and half a negative case added. Each lies beyond a share :math:`u^2`
+    of the cases of the other kind, with u uniform. If this changes an area of 1 by E on average,
+    areas of 1 - d are changed by max(0, 1 - d / 2E) times as much. The added cases are the same for
+    all readers of a modality, and differ between modalities. Sensitivities and specificities of 0
+    and 1 are drawn from their posterior with Jeffreys' prior. Draws of partial areas are corrected
+    for the bias that few negative cases cause.
 
     Standard deviations have half-normal priors. On the probit scale, at the mean observed value,
     their scale is .2 for areas, .28 for partial areas, and .4 for sensitivities and specificities
@@ -303,7 +305,7 @@ def reader_study(
     if new_cases:
         # A separate random stream, so that thresholds do not change areas.
         edges = generator(random_seed, "edges of a reader study")
-        replace_extremes(drawn, observed, all_readings, study, true, max_rate, edges)
+        correct_extremes(drawn, observed, all_readings, study, true, max_rate, edges)
     if not true.known:
         warn_of_bounds(drawn)
         _warn_of_contradiction(observed["auc"])
