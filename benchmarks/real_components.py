@@ -12,6 +12,10 @@ the ICC and the annotator ICC (numbers: of numbers; two or ordered labels: of ob
 With ``--pools``, a study sees some annotators of each pool for 80 items. Observed xCC and cross
 kappa, also normalised, are compared with those of the whole pools, without a model.
 
+With ``--noise``, two simulated pools differ in their noise, or do not. The observed ICC of each
+pool and the observed xCC, with residuals that pools share and as `evaluate` has them, are compared
+with correlations of two labels of 300,000 items.
+
 With ``--plans``, the first 40 items are the pilot of `plan_reliability`, and 150 items the study.
 Printed are half the planned width, and half the widths of the study.
 """
@@ -21,6 +25,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
 
@@ -31,6 +36,7 @@ from data import SHARED
 from machine import described
 
 import dissensus as dx
+from dissensus.evaluation import components
 from dissensus.evaluation.components import FAMILIES, alpha_of, cross_of, pool_agreement
 from dissensus.evaluation.other_annotators import as_uncertain, as_uncertain_between
 from dissensus.evaluation.section import Settings
@@ -240,12 +246,16 @@ def of_pools(times: int) -> Iterator[dict[str, Any]]:
             part = study_of_pools(rows, n, np.random.default_rng([n, seed]))
             labels = None if kind == "continuous" else [0, 1]
             annotations = dx.annotations(part, pool="pool", kind=kind, labels=labels)
-            fit = dx.models.cross_replication.fit(
+            fit = chosen = dx.models.cross_replication.fit(
                 annotations, family=family, random_seed=seed, keep_effects=False, **FIT
             )
+            if family == "gaussian":  # as `evaluate` has it
+                chosen = dx.models.cross_replication.fit(
+                    annotations, residual="pool", random_seed=seed, keep_effects=False, **FIT
+                )
             settings = Settings(2000, seed, None, 0.1, "raise")
-            wide = as_uncertain(fit, alpha_of(annotations, fit, settings), seed)
-            wide = as_uncertain_between(wide, cross_of(annotations, fit, settings))
+            wide = as_uncertain(chosen, alpha_of(annotations, chosen, settings), seed)
+            wide = as_uncertain_between(wide, cross_of(annotations, chosen, settings))
             agreement = pool_agreement(annotations, settings)
             every: dict[str, tuple[str, Any]] = {
                 "kappa": ("kappa", agreement["cross_kappa"]),
@@ -256,6 +266,14 @@ def of_pools(times: int) -> Iterator[dict[str, Any]]:
                 every[f"normalized {when}"] = ("normalized", dx.normalized_xcc(each, "observed"))
             for pair, true in truth.items():
                 row: dict[str, Any] = {"set": name, "annotators": n}
+                for when, each in (("model", fit), ("evaluate", wide)):
+                    own = dx.icc(each, "observed").sel(pool=pair[0])
+                    low, middle, high = np.quantile(own, [0.055, 0.5, 0.945])
+                    row |= {
+                        f"icc {when} error": float(middle) - icc[pair[0]],
+                        f"icc {when} inside": low <= icc[pair[0]] <= high,
+                        f"icc {when} width": high - low,
+                    }
                 for what, (quantity, draws) in every.items():
                     draws = draws.sel(pool=pair[0], pool_=pair[1])
                     low, middle, high = np.nanquantile(draws, [0.055, 0.5, 0.945])
@@ -275,6 +293,60 @@ def study_of_pools(rows: pd.DataFrame, n: int, rng: np.random.Generator) -> pd.D
         people += list(rng.permutation(many.index[many >= 0.9 * many.max()])[:n])
     items = rng.permutation(rows["item"].unique())[:80]
     return rows[rows["annotator"].isin(people) & rows["item"].isin(items)]
+
+
+CUTS = (-1.2, -0.3, 0.5, 1.3)
+
+
+def of_noise(times: int) -> Iterator[dict[str, Any]]:
+    """Yield the errors and the intervals of each pool's ICC, and of the xCC."""
+    for kind, noise in product(("continuous", "ordinal"), ((1.0, 1.0), (0.6, 1.2))):
+        rng = np.random.default_rng(0)
+        items = rng.normal(size=(2, 300_000))
+        pairs = [two_pools(300_000, noise, kind, rng, items) for _ in range(2)]
+        truth = {"experts": np.corrcoef(pairs[0][0], pairs[1][0])[0, 1],
+                 "crowd": np.corrcoef(pairs[0][1], pairs[1][1])[0, 1],
+                 "xcc": np.corrcoef(pairs[0][0], pairs[1][1])[0, 1]}  # fmt: skip
+        for seed in range(times):
+            rng = np.random.default_rng([seed, int(10 * noise[0])])
+            items, rows = rng.normal(size=(2, 150)), []
+            for k in range(6):
+                for pool, label in zip(
+                    ("experts", "crowd"), two_pools(150, noise, kind, rng, items), strict=True
+                ):
+                    rows.append(pd.DataFrame({"item": np.arange(150), "label": label, "pool": pool,
+                                              "annotator": f"{pool} {k}"}))  # fmt: skip
+            annotations = dx.annotations(pd.concat(rows), kind=kind, pool="pool")
+            settings = Settings(2000, seed, None, 0.1, "raise", chains=2, progressbar=False)
+            chosen = components.plan(annotations, None, "auto", None)
+            family = "gaussian" if kind == "continuous" else "ordinal"
+            for when, plan in (
+                ("shared", replace(chosen, family=family, residual="shared")), ("evaluate", chosen)
+            ):  # fmt: skip
+                result = components.draws({"annotations": annotations}, plan, settings)
+                result = result["components"].sel(scale="observed")
+                for what, draws in (
+                    ("experts", result["icc"].sel(pool="experts")),
+                    ("crowd", result["icc"].sel(pool="crowd")),
+                    ("xcc", result["xcc"].sel(pool="experts", pool_="crowd")),
+                ):  # fmt: skip
+                    low, high = np.quantile(draws, [0.055, 0.945])
+                    yield {"kind": kind, "noise": str(noise), "what": what, "when": when,
+                           "truth": truth[what], "mean": float(draws.mean()),
+                           "inside": low <= truth[what] <= high, "width": high - low}  # fmt: skip
+
+
+def two_pools(
+    n: int, noise: tuple[float, float], kind: str, rng: np.random.Generator, items: Any
+) -> list[Any]:
+    """Return the labels of one annotator of each pool, for whom the items' effects are alike."""
+    first, rest = items
+    out = []
+    for effect, sd in zip((first, 0.8 * first + 0.6 * rest), noise, strict=True):
+        lenient = rng.normal(0.0, 0.3, n if n > 1000 else 1)
+        label = 1.2 * effect + lenient + rng.normal(0.0, sd, n)
+        out.append(np.digitize(label, CUTS) + 1 if kind == "ordinal" else label)
+    return out
 
 
 def of_plans(times: int) -> Iterator[dict[str, Any]]:
@@ -308,6 +380,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=20, help="studies of each set and design")
     parser.add_argument("--pools", action="store_true", help="xCC instead")
+    parser.add_argument("--noise", action="store_true", help="pools that differ in noise instead")
     parser.add_argument("--plans", action="store_true", help="widths that were planned instead")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -317,6 +390,12 @@ def main() -> None:
         for key in (["set", "annotators"], ["data", "annotators"], ["data"]):
             means = table.groupby(key, sort=False).mean(numeric_only=True)
             print(means.round(3).T.to_string(), "\n")
+        print(described())
+        return
+    if options.noise:
+        table = pd.DataFrame(of_noise(options.times))
+        means = table.groupby(["kind", "noise", "what", "when"], sort=False).mean()
+        print(means.round(3).to_string(), "\n")
         print(described())
         return
     if options.plans:

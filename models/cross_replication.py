@@ -16,9 +16,11 @@ two pools measure the same. It is the normalised xCC (`dissensus.normalized_xcc`
 
 The families (numbers, two labels, ordered labels) are those of `crossed_effects`. The pools share
 the cutpoints of ordered labels. They share the residual standard deviation of numbers, unless
-``residual="pool"``. All pools are fitted together. Differences are therefore computed within one
-posterior, for example between the xCC of treatment and experts and the xCC of control and experts.
-Pools need not label all items.
+``residual="pool"``. If pools differ in noise, the ICC of a pool with less noise is then too low
+(.55 instead of .76 if its residual standard deviation is half as large), and the fit warns. For
+ordered labels that differ in this way use the default family with ``residual="pool"``. All pools
+are fitted together. Differences are therefore computed within one posterior, for example between
+the xCC of treatment and experts and the xCC of control and experts. Pools need not label all items.
 
 Priors and why. As in `crossed_effects`, the same for all pools. R has an LKJ prior
 (``correlation_prior=``). The default of 1 is uniform over correlation matrices; larger values

@@ -127,6 +127,36 @@ def two_pools(items, annotators):
     return dx.annotations(frame, pool="pool", kind="continuous")
 
 
+@pytest.mark.parametrize("kind", ["continuous", pytest.param("ordinal", marks=pytest.mark.long)])
+def test_pools_of_unequal_noise_have_their_own_icc(kind):
+    """Correlations of two labels of a pool, from many such items, with steps and without them."""
+    truth = {"continuous": {"experts": 0.762, "crowd": 0.485},
+             "ordinal": {"experts": 0.711, "crowd": 0.431}}[kind]  # fmt: skip
+    rng = np.random.default_rng(3)
+    n, first, rows = 150, rng.normal(size=150), []
+    of_pool = {"experts": first, "crowd": 0.8 * first + 0.6 * rng.normal(size=n)}
+    for pool, noise in (("experts", 0.6), ("crowd", 1.2)):
+        for k in range(6):
+            label = 1.2 * of_pool[pool] + rng.normal(0, 0.3) + rng.normal(0, noise, n)
+            if kind == "ordinal":
+                label = np.digitize(label, [-1.2, -0.3, 0.5, 1.3]) + 1
+            rows.append(pd.DataFrame({"item": np.arange(n), "annotator": f"{pool} {k}",
+                                      "label": label, "pool": pool}))  # fmt: skip
+    ann = dx.annotations(pd.concat(rows), kind=kind, pool="pool")
+    chosen = plan(ann, None, "auto", None)
+    assert (chosen.family, chosen.residual) == ("gaussian", "pool")
+    assert ("cutpoints" in "".join(chosen.remarks)) == (kind == "ordinal")
+    icc = section(ann)[0]["components"]["icc"].sel(scale="observed")
+    for pool, value in truth.items():
+        low, high = np.quantile(icc.sel(pool=pool), [0.055, 0.945])
+        assert low < value < high
+        assert high - low < 0.25
+    by_name = plan(ann, None, "ordinal" if kind == "ordinal" else "gaussian", None)
+    assert by_name.residual == ("shared" if kind == "ordinal" else "pool")
+    few = ann.isel(annotation=ann["annotator_code"].isin([0, 6, 7]))  # one expert
+    assert plan(few, None, "auto", None).residual == "shared"
+
+
 def test_people_in_two_pools_are_noted():
     result = plan(two_pools([range(8), range(8, 16)], ["ab", "bc"]), None, "auto", None)
     assert result.shared
@@ -343,6 +373,7 @@ def section(ann, family="auto", **more):
     fit = dx.models.get(name).module.fit(
         ann, family=chosen.family, keep_effects=False, draws=1000, tune=300, chains=2,
         progressbar=False, random_seed=generator(1, "components"),
+        **({"residual": chosen.residual} if chosen.pools else {}),
     )  # fmt: skip
     return components.draws({"annotations": ann}, chosen, settings(**more)), fit
 

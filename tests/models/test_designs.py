@@ -143,7 +143,12 @@ def test_noise_that_a_model_has_is_not_told_nor_heavy_tails_of_all():
     table |= {"pool": ["xy"[int(k >= 6)] for k in who]}
     ann = dx.annotations(table, kind="continuous", pool="pool")
     assert "noise" not in warnings_of(cross_replication, ann, residual="pool")
-    assert "Some annotators have more noise" in warnings_of(cross_replication, ann)
+    text = warnings_of(cross_replication, ann)
+    assert "residuals is 0.999 in pool 'x' and 3.07 in pool 'y'" in text
+    assert text.count("noise") == 1 and text.endswith('Use residual="pool".')
+    grades = np.digitize(wide, [-3.0, -1.0, 0.0, 1.0, 3.0])
+    ann = dx.annotations(table | {"label": grades}, kind="ordinal", pool="pool")
+    assert "ICC of pool 'x' is too low" in warnings_of(cross_replication, ann, family="ordinal")
     # People in both pools, with an effect in each.
     both = {"item": np.tile(item, 2), "annotator": [f"p{k}" for k in np.tile(who, 2)],
             "label": np.r_[value, value + 3 * rng.normal(size=12)[who]],

@@ -223,6 +223,8 @@ class ComponentsPlan(Plan):
     shared: bool = False
     """Whether some annotators are in several pools."""
     reference: Any = None
+    residual: str = "shared"
+    """Whether pools share the residual variance of numbers, or each "pool" has its own."""
 
 
 def plan(
@@ -323,10 +325,27 @@ def _design(annotations: xr.Dataset, family: str, reference: Any, by_name: bool)
             f"{counted(shared, 'annotator')} in several pools: the model has a separate effect "
             "for each annotator in each pool, as if an annotator of two pools were two people."
         )
+    residual = "shared"
+    if several and family != "bernoulli" and _pairs_in_all_pools(annotations):
+        residual = "pool" if family == "gaussian" or not by_name else residual
+    if residual == "pool" and family == "ordinal":
+        family = "gaussian"
+        remarks.append(
+            "The labels are modelled as numbers, because pools may differ in noise, which "
+            'cutpoints that pools share do not allow (components="ordinal" has these cutpoints).'
+        )
     return ComponentsPlan(
-        family, pools=several, anonymous=anonymous, shared=bool(shared), reference=reference,
-        by_name=by_name, remarks=tuple(remarks),
+        family, pools=several, residual=residual, anonymous=anonymous, shared=bool(shared),
+        reference=reference, by_name=by_name, remarks=tuple(remarks),
     )  # fmt: skip
+
+
+def _pairs_in_all_pools(annotations: xr.Dataset) -> bool:
+    """Return whether `FEWEST` items have two labels within each pool, which show its noise."""
+    n_pools = annotations.sizes[POOL]
+    shape = annotations.sizes[ITEM], n_pools
+    n_labels = np.bincount(_pairs(annotations, ITEM), minlength=shape[0] * n_pools).reshape(shape)
+    return bool(((n_labels > 1).sum(axis=0) >= FEWEST).all())
 
 
 def in_several_pools(annotations: xr.Dataset) -> int:
@@ -485,7 +504,9 @@ def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
     annotations = groups["annotations"]
     per_chain = _draws(annotations, settings.draws // settings.chains)
     name = "cross_replication" if plan.pools else "crossed_effects"
-    options: dict[str, Any] = {"shared_annotators": True} if plan.pools and plan.shared else {}
+    options: dict[str, Any] = {}
+    if plan.pools:
+        options = {"shared_annotators": plan.shared, "residual": plan.residual}
     section_notes, times = Notes(), 1
     streams = ("components", "components, longer")
     with section_notes.of(name), fitting.all_or_nothing(), warnings.catch_warnings():

@@ -20,7 +20,7 @@ from scipy.stats import beta, f
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.errors import AnnotationError, DesignWarning, shown, warn_caller
 from dissensus.families.crossed.covariates import aliasing_warnings
-from dissensus.families.crossed.kernels.sweep import GAUSSIAN, ORDINAL
+from dissensus.families.crossed.kernels.sweep import BERNOULLI, GAUSSIAN, ORDINAL
 from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.sampling.design import Pairs, islands, listed_islands, pairs, scattered
 
@@ -38,6 +38,8 @@ _PASSES: Final = 5
 """Number of times that means of items and of annotators are subtracted to get residuals."""
 _FREE: Final = 5.0
 """Smallest degrees of freedom with which an annotator's residual variance is estimated."""
+_UNLIKE: Final = 1.25
+"""Smallest ratio of two pools' residual standard deviations of which there is a warning."""
 _TOO_NARROW: Final = 1.5
 _CHANCE: Final = 0.001
 _ROUNDS: Final = 100
@@ -275,11 +277,16 @@ def _of_clusters(process: Process) -> Iterator[str]:
 
 
 def _of_noise(process: Process) -> Iterator[str]:
-    """Warn of annotators with unequal noise: the model has one residual standard deviation."""
+    """Warn of pools and annotators with unequal noise: the model has one residual sd."""
+    cell = process.item * process.n_pools + process.pool
+    if process.pools is not None and process.n_sd == 1 and process.family != BERNOULLI:
+        unlike = list(_of_noisy_pools(process, cell))
+        yield from unlike
+        if unlike:
+            return
     if process.family != GAUSSIAN or process.anonymous:
         return
     names = process.annotations[ANNOTATOR].to_numpy()[process.member_annotator]
-    cell = process.item * process.n_pools + process.pool
     for p in range(process.n_sd):  # one for all pools, or one for each
         rows = (process.pool == p) | (process.n_sd == 1)
         unequal = unequal_noise(process.value[rows], cell[rows], process.member[rows])
@@ -299,6 +306,32 @@ def _of_noise(process: Process) -> Iterator[str]:
             f"its interval is too narrow (by a factor of at least about {factor:.2g}), and the "
             "interval of the ICC may be too narrow."
         )
+
+
+def _of_noisy_pools(process: Process, cell: Ints) -> Iterator[str]:
+    """Warn of pools with unequal noise, if they share the residual standard deviation."""
+    value = process.value.astype(np.float64)
+    rest, free = _residuals(value, cell, process.member)
+    of_pool = process.pool[np.unique(process.member, return_index=True)[1]]
+    n = np.bincount(of_pool, np.maximum(free, 0.0), minlength=process.n_pools)
+    known = n >= _FREE
+    used = known[process.pool]
+    if known.sum() < 2 or not _differ(np.abs(rest)[used], process.pool[used]):
+        return
+    square = np.bincount(process.pool, rest**2, minlength=process.n_pools)
+    sd = np.where(known, np.sqrt(square / np.where(known, n, 1.0)), np.nan)
+    low, high = np.nanargmin(sd), np.nanargmax(sd)
+    if sd[high] < _UNLIKE * sd[low]:
+        return
+    names = [shown([process.pools[p]]) for p in (low, high)]  # type: ignore[index]
+    remedy = 'residual="pool"' if process.family == GAUSSIAN else (
+        'family="gaussian", residual="pool", which takes the labels as numbers'
+    )  # fmt: skip
+    yield (
+        f"Pools differ in noise: the standard deviation of residuals is {sd[low]:.3g} in pool "
+        f"{names[0]} and {sd[high]:.3g} in pool {names[1]}. The model has one for all pools: the "
+        f"ICC of pool {names[0]} is too low, and that of pool {names[1]} too high. Use {remedy}."
+    )
 
 
 def unequal_noise(value: Floats, cell: Ints, annotator: Ints) -> tuple[Floats, float] | None:
@@ -322,10 +355,7 @@ def unequal_noise(value: Floats, cell: Ints, annotator: Ints) -> tuple[Floats, f
     >>> item, who = (axis.ravel() for axis in np.indices((20, 2)))
     >>> unequal_noise(np.arange(40.0), item, who)  # None: all residuals are 0
     """
-    rest = value - value.mean()
-    for _ in range(_PASSES):
-        rest = _without_means(rest, (cell, annotator))
-    free = np.bincount(annotator, 1.0 - 1.0 / np.bincount(cell)[cell]) - 1.0
+    rest, free = _residuals(value, cell, annotator)
     known = free >= _FREE
     n = int(known.sum())
     if n < 2:
@@ -340,6 +370,14 @@ def unequal_noise(value: Floats, cell: Ints, annotator: Ints) -> tuple[Floats, f
     if ratio < _TOO_NARROW**2 or not _differ(np.abs(rest)[used], annotator[used]):
         return None
     return np.sqrt(each), float(np.sqrt(ratio))
+
+
+def _residuals(value: Floats, cell: Ints, annotator: Ints) -> tuple[Floats, Floats]:
+    """Return labels less means of items and annotators, and each annotator's degrees of freedom."""
+    rest = value - value.mean()
+    for _ in range(_PASSES):
+        rest = _without_means(rest, (cell, annotator))
+    return rest, np.bincount(annotator, 1.0 - 1.0 / np.bincount(cell)[cell]) - 1.0
 
 
 def _differ(value: Floats, group: Ints) -> bool:
