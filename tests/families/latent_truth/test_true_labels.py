@@ -195,6 +195,90 @@ def test_systems_are_judged_as_grids_have_it(some_known):
         assert kept["accuracy"][:, s].std() > kept["correct"][:, s].std()
 
 
+def by_truth(data, pattern, truth, codes, draws, x=0.0):
+    """Shares of items by true label, and logits of the rates of right answers (draw, ...)."""
+    laid = true_labels.answers(pattern, codes, -1, np.diff(data.start), 2)
+    n, state = codes.shape[1], started(5)
+    weight, sides = np.full((n, 2), x), np.ones((n, 2))
+    shares, rates = np.empty((draws, 2, n, 2)), np.empty((draws, n, 2))
+    for d in range(draws):
+        true_labels.count_by_truth(state, data, laid, truth, WEIGHT, weight, sides, shares[d])
+        rates[d] = sides
+    return shares, rates
+
+
+def three_kinds(known=None):
+    """Two labels 0, two labels 1, and one of each, for 40, 30 and 30 items."""
+    label = np.repeat([[0, 0], [1, 1], [0, 1]], [40, 30, 30], axis=0).ravel()
+    respondent, item = np.tile([0, 1], 100), np.repeat(np.arange(100), 2)
+    data, pattern = votes(item, respondent, label, 100, known)
+    truth = np.empty((len(data.n_items), 2))
+    truth[pattern] = np.repeat([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]], [40, 30, 30], axis=0)
+    return data, pattern, truth
+
+
+def test_answers_are_counted_by_their_true_label():
+    data, pattern, truth = three_kinds()
+    codes = np.array([0] * 35 + [1] * 5 + [1] * 30 + [2] * 10 + [0] * 20)[:, None]
+    (hits, share), _ = (x[:, :, 0].swapaxes(0, 1) if x.ndim > 3 else x
+                        for x in by_truth(data, pattern, truth, codes, 400))  # fmt: skip
+    np.testing.assert_allclose(share.sum(axis=-1), 1.0)
+    # Answers 0 are right where 0 is true; the 10 answers that are never right are split evenly.
+    of_wrong = (np.array([55, 35]) / 100)[::-1] - hits[:, ::-1]
+    rest = share - hits - of_wrong
+    np.testing.assert_allclose(rest.sum(axis=-1), 0.1)
+    np.testing.assert_allclose(rest.mean(axis=0), 0.05, atol=0.005)
+
+
+def test_counts_of_known_labels_are_those_of_a_table():
+    known = np.repeat([0, 1, 0, 1], [30, 10, 20, 40])
+    data, pattern, truth = three_kinds(known)
+    codes = np.random.default_rng(1).integers(2, size=(100, 1))
+    shares, _ = by_truth(data, pattern, truth, codes, 3)
+    for z in range(2):
+        np.testing.assert_allclose(shares[:, 1, 0, z], (known == z).mean())
+        right = ((known == z) & (codes[:, 0] == z)).mean()
+        np.testing.assert_allclose(shares[:, 0, 0, z], right)
+
+
+def test_rates_of_a_system_that_errs_on_one_side_have_the_posterior_of_a_grid():
+    data, pattern, truth = three_kinds()
+    codes = np.array([0] * 20 + [1] * 20 + [1] * 28 + [0] * 2 + [1] * 20 + [0] * 10)[:, None]
+    _, rates = by_truth(data, pattern, truth, codes, 6000)
+    grid = (np.arange(200) + 0.5) / 200
+    right = np.meshgrid(grid, grid, indexing="ij")
+    q = truth[pattern]
+    log = np.zeros((200, 200))
+    for (chance, y), n in zip(*np.unique(
+        np.column_stack([q[:, 0], codes[:, 0]]), axis=0, return_counts=True
+    ), strict=True):  # fmt: skip
+        given = (right[0], 1 - right[1]) if y == 0 else (1 - right[0], right[1])
+        log += n * np.log(chance * given[0] + (1 - chance) * given[1])
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    for k in range(2):
+        mean = (weight * right[k]).sum()
+        sd = np.sqrt((weight * right[k] ** 2).sum() - mean**2)
+        drawn = expit(rates[100:, 0, k])
+        assert drawn.mean() == pytest.approx(mean, abs=0.01)
+        assert drawn.std() == pytest.approx(sd, rel=0.08)
+
+
+def test_items_without_labels_are_right_as_often_as_others_with_the_answer():
+    """Of 45 known items with the answer 0, 40 are right; of 15 with the answer 1, nine."""
+    item, label = np.repeat(np.arange(60), 2), np.zeros(120, dtype=np.int64)
+    codes = np.array([0] * 45 + [1] * 15 + [0] * 20 + [1] * 20)
+    known = np.r_[np.repeat([0, 1], [40, 5]), np.repeat([1, 0], [9, 6]), np.full(40, -1)]
+    data, pattern = votes(item, np.tile([0, 1], 60), label, 100, known)
+    truth = np.full((len(data.n_items), 2), 0.5)
+    shares, _ = by_truth(data, pattern, truth, codes[:, None], 4000)
+    for y, (right, n) in enumerate(((40, 45), (9, 15))):
+        expected = stats.betabinom(20, 0.5 + right, 0.5 + n - right)
+        drawn = np.rint(100 * shares[:, 0, 0, y] - right)
+        assert drawn.mean() == pytest.approx(expected.mean(), abs=0.15)
+        assert drawn.std() == pytest.approx(expected.std(), rel=0.06)
+
+
 def test_answers_to_items_alike_are_one_cell():
     codes = np.array([[2], [0], [2], [-1]])
     laid = true_labels.answers(np.array([0, 1, 0, 1]), codes, -1, np.array([1.0, 2.0]), 3)

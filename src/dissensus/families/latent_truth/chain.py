@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.families.latent_truth.design import distinct
 from dissensus.families.latent_truth.kernels import accuracies, errors, matrices, states
 from dissensus.families.latent_truth.kernels import true_labels as true
 from dissensus.families.latent_truth.kernels.data import (
@@ -32,7 +33,7 @@ from dissensus.families.latent_truth.kernels.data import (
 )
 from dissensus.families.latent_truth.parameters import to_kernel
 from dissensus.families.latent_truth.process import Process
-from dissensus.kernels.random import State, started
+from dissensus.kernels.random import State, mixed, started
 from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.kernels.votes import Votes
 
@@ -65,6 +66,7 @@ class Trace(NamedTuple):
     system_accuracy: Floats  # Accuracy of each system against drawn true labels (draw, system)
     system_weight: Floats  # Weight w of a system's answer (draw, system)
     system_variance: Floats  # Mean over items of p (1 - p), p of being right (draw, system)
+    by_truth: Floats  # Shares of two labels: right and true, and true (draw, 2, system, label)
 
 
 class Work(NamedTuple):
@@ -124,6 +126,8 @@ class Chain:
         """Set the parameters to a random point."""
         self.par = start(self.process, rng)
         self.state = started(rng.integers(2**64, dtype=np.uint64))
+        if self.judging is not None:
+            self.judging.now.stream[:] = mixed(self.state)
 
     def advance(self, first: int, n: int) -> None:
         """Run n sweeps, numbered from ``first``; sweeps of the warm-up have negative numbers."""
@@ -356,6 +360,13 @@ class Chain:
         )  # fmt: skip
         for values, of_each in zip(kept_of, drawn, strict=True):
             values[place] = of_each[judging.same]
+        if trace.by_truth.size:
+            by_truth = np.empty((2, len(now.sides), 2))
+            true.count_by_truth(
+                now.stream, votes, judging.answers, now.truth, prior.weight, now.weight, now.sides,
+                by_truth,
+            )  # fmt: skip
+            trace.by_truth[place] = by_truth[:, judging.same]
 
 
 def fill_tables(
@@ -378,7 +389,7 @@ def _judging(process: Process, votes: Votes, pattern: Ints) -> Judging | None:
     if process.errors is None:
         return None
     n = len(votes.n_items)
-    first, same = true.distinct(process.answers)
+    first, same = distinct(process.answers)
     of_entry = np.repeat(np.arange(n), np.diff(votes.start))
     seen = votes.respondent < process.form.evidence
     n_given = np.bincount(of_entry[seen], votes.times[seen], minlength=n).astype(np.float64)
@@ -446,6 +457,7 @@ def _trace(
         system_accuracy=np.empty(judged),
         system_weight=np.empty(judged),
         system_variance=np.empty(judged),
+        by_truth=np.empty((judged[0], 2, judged[1], n if n == 2 else 0)),
     )
 
 

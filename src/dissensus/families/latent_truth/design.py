@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dissensus.errors import DesignWarning, shown, warn_caller
 from dissensus.families.latent_truth.kernels.data import COMPLETE, NO_ANSWER
-from dissensus.families.latent_truth.kernels.true_labels import agreement_groups, distinct
+from dissensus.families.latent_truth.kernels.true_labels import agreement_groups
 from dissensus.kernels.types import Ints
 from dissensus.sampling.design import anchored, islands, listed_islands, scattered, two_sided
 
@@ -134,3 +134,17 @@ def _of_each(
             "other groups cannot confirm it. Comparisons between groups assume that all groups "
             "had similar items. Let all groups label a few common items."
         )
+
+
+def distinct(answers: Ints) -> tuple[Ints, Ints]:
+    """Return the first system with each distinct column, and the index of every system's column.
+
+    >>> first, same = distinct(np.array([[2, 2, 0], [1, 1, 0]]))
+    >>> first, same
+    (array([0, 2]), array([0, 0, 1]))
+    """
+    columns = [column.tobytes() for column in np.ascontiguousarray(answers.T)]
+    places = {column: columns.index(column) for column in dict.fromkeys(columns)}
+    rank = {column: k for k, column in enumerate(places)}
+    same = np.array([rank[column] for column in columns], dtype=np.int64)
+    return np.array(list(places.values()), dtype=np.int64), same

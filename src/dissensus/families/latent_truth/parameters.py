@@ -116,6 +116,9 @@ def named(process: Process, trace: Trace) -> dict[str, xr.DataArray]:
         if judged:
             add("system_weight", trace.system_weight, SYSTEM)
             add("system_doubt", trace.system_variance, SYSTEM)
+            if trace.by_truth.size:
+                add("system_hits", trace.by_truth[:, :, 0], SYSTEM, LABEL)
+                add("system_prevalence", trace.by_truth[:, :, 1], SYSTEM, LABEL)
     if form.terms:
         draws["coefficient"] = xr.DataArray(
             trace.coefficient, dims=(*SAMPLE, TERM), coords={TERM: process.terms}

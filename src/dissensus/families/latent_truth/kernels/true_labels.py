@@ -28,7 +28,7 @@ import numpy as np
 
 from dissensus.families.latent_truth.kernels.states import known_label, log_sigmoid
 from dissensus.kernels.compiled import Inner, inner, kernel, named_after
-from dissensus.kernels.random import State, uniform
+from dissensus.kernels.random import State, started, uniform
 from dissensus.kernels.slices import slicer
 from dissensus.kernels.special import log_plus
 from dissensus.kernels.types import Floats, Ints
@@ -94,6 +94,8 @@ class ChainState(NamedTuple):
     elsewhere: Floats
     """How often a system is right: on all items, and on the items of each group (system, 1 +
     group)."""
+    sides: Floats  # Logits of a system's rates of right answers to each of two labels (system, 2)
+    stream: State  # Random numbers for ``sides``, which therefore change no other draws
     people: Floats
     """How often a label is right, and how often an item's majority label is: on all items, and on
     the items of each group of `Difficulty` (2, 1 + group)."""
@@ -104,7 +106,7 @@ def room(n_patterns: int, n_labels: int, n_systems: int) -> ChainState:
     return ChainState(
         correlation=np.zeros(1), independent=np.ones(n_systems), weight=np.zeros((n_systems, 2)),
         truth=np.empty((n_patterns, n_labels)), elsewhere=np.full((n_systems, 1 + GROUPS), 0.5),
-        people=np.full((2, 2 + GROUPS), 0.5),
+        sides=np.ones((n_systems, 2)), stream=started(1), people=np.full((2, 2 + GROUPS), 0.5),
     )  # fmt: skip
 
 
@@ -168,20 +170,6 @@ def agreement_groups(codes: Ints, missing: int) -> Ints:
     alike = count[cell] - 1
     group = (alike > 0) + (2 * alike > others).astype(np.int64) + (alike == others)
     return np.where(given & (others > 0), group, 1)
-
-
-def distinct(answers: Ints) -> tuple[Ints, Ints]:
-    """Return the first system with each distinct column, and the index of every system's column.
-
-    >>> first, same = distinct(np.array([[2, 2, 0], [1, 1, 0]]))
-    >>> first, same
-    (array([0, 2]), array([0, 0, 1]))
-    """
-    columns = [column.tobytes() for column in np.ascontiguousarray(answers.T)]
-    places = {column: columns.index(column) for column in dict.fromkeys(columns)}
-    rank = {column: k for k, column in enumerate(places)}
-    same = np.array([rank[column] for column in columns], dtype=np.int64)
-    return np.array(list(places.values()), dtype=np.int64), same
 
 
 def _elliptical(log_likelihood: Callable[..., float]) -> Any:
@@ -526,6 +514,80 @@ def judge(
         correct[s] = right / total if total > 0.0 else np.nan
         accuracy[s] = _draw_share(state, 0.5 + right, 0.5 + total - right)
         variance[s] = uncertain / total if total > 0.0 else np.nan
+
+
+@inner
+def _log_side(
+    logit: float, k: int, rest: float, votes: Votes, answers: Answers, truth: Floats,
+    first: int, last: int,
+) -> float:  # fmt: skip
+    """Return the log density of the logit of P(answer k | true label k), with a uniform prior.
+
+    There are two labels; ``rest`` is the logit of the other label. The system errs independently.
+    """
+    out = log_sigmoid(logit) + log_sigmoid(-logit)
+    given = np.empty((2, 3))  # (true label, answer); the third answer is never right
+    for y in range(3):
+        given[k, y] = log_sigmoid(logit if y == k else -logit)
+        given[1 - k, y] = log_sigmoid(rest if y == 1 - k else -rest)
+    for c in range(first, last):
+        p, y, n = answers.pattern[c], min(answers.label[c], 2), answers.n_items[c]
+        known, q = known_label(votes, p), _chance(truth, p, k)
+        if known >= 0:
+            out += n * given[known, y]
+        elif answers.labelled[c] > 0:
+            out += n * log_plus(math.log(q) + given[k, y], math.log1p(-q) + given[1 - k, y])
+    return out
+
+
+_slice_side = slicer(_log_side)
+
+
+@kernel
+def count_by_truth(
+    state: State, votes: Votes, answers: Answers, truth: Floats, prior: Floats, x: Floats,
+    sides: Floats, out: Floats,
+) -> None:  # fmt: skip
+    """Write shares of the items of a system (2, system, label), of two labels.
+
+    These are the items with this true label on which the system is right, and all items with this
+    true label. A system that errs on one side has different weights for its two answers.
+    """
+    hits, seen, odds, elsewhere = np.empty(2), np.empty(2), np.empty(2), np.empty(2)
+    out[:] = 0.0
+    for s in range(len(sides)):
+        first, last = answers.start[s], answers.start[s + 1]
+        for k in range(2):
+            sides[s, k] = _slice_side(
+                state, sides[s, k], 1.0, k, sides[s, 1 - k], votes, answers, truth, first, last
+            )
+        for y in range(2):
+            log_odds = log_sigmoid(sides[s, y]) - log_sigmoid(-sides[s, 1 - y])
+            odds[y] = math.exp(_weight(x[s], log_odds, prior))
+        hits[:], seen[:], total = 0.0, 0.0, 0.0
+        for unseen in range(2):  # items without labels last: their share of hits is that of others
+            for y in range(2):
+                elsewhere[y] = _draw_share(state, 0.5 + hits[y], 0.5 + seen[y] - hits[y])
+            for c in range(first, last):
+                p, y, n = answers.pattern[c], answers.label[c], answers.n_items[c]
+                known = known_label(votes, p)
+                if (answers.labelled[c] == 0 and known < 0) != (unseen == 1):
+                    continue
+                total += n
+                if y > 1:  # an answer that is never right
+                    second = n * known if known >= 0 else binomial(state, n, _chance(truth, p, 1))
+                    out[1, s, 0] += n - second
+                    out[1, s, 1] += second
+                    continue
+                q = _chance(truth, p, y)
+                share = elsewhere[y] if unseen else q * odds[y] / (q * odds[y] + 1.0 - q)
+                hit = _draw_hits(state, votes, answers, c, share)
+                hits[y] += hit
+                seen[y] += n
+                out[0, s, y] += hit
+                out[1, s, y] += hit
+                out[1, s, 1 - y] += n - hit
+        out[:, s] /= total if total > 0.0 else np.nan
 
 
 @inner
