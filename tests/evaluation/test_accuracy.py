@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 import xarray as xr
 from one_truth import OPTIONS, kept, study
+from scipy import stats
 
 import dissensus as dx
 from dissensus.evaluation import accuracy
-from dissensus.evaluation.accuracy import majority
+from dissensus.evaluation.observed import of_majority
 
 QUIET = {**OPTIONS, "ground_truth": None, "truth_model": "symmetric_confusion"}
 
@@ -187,9 +188,77 @@ def test_how_much_errors_hang_together_can_be_said():
         dx.evaluate(study().annotations, error_correlation=0, **QUIET)
 
 
+def patients(n=120):
+    """Labels of two kinds by five readers, predictions of a one-sided system, and the truth."""
+    rng = np.random.default_rng(4)
+    ill = rng.random(n) < 0.4
+
+    def read(sensitivity, specificity):
+        return np.where(ill, rng.random(n) < sensitivity, rng.random(n) >= specificity)
+
+    names = np.array(["well", "ill"])
+    ann = dx.from_matrix(
+        np.stack([names[read(0.8, 0.9).astype(int)] for _ in range(5)], axis=1).tolist(),
+        labels=names.tolist(), kind="nominal",
+    )  # fmt: skip
+    label = names[read(0.95, 0.7).astype(int)]
+    pred = dx.predictions({"item": np.arange(n), "system": ["A"] * n, "label": label})
+    return ann, pred, pd.Series(names[ill.astype(int)]), label
+
+
+RATES = ("sensitivity", "specificity")
+
+
+def test_known_labels_give_the_rates_of_a_table_with_four_cells():
+    ann, pred, truth, label = patients()
+    given = QUIET | {"truth": truth, "positive": "ill", "question": "truth"}
+    evaluation = dx.evaluate(ann, pred, **given)
+    result = evaluation["accuracy"].to_dataset()
+    assert result.attrs["positive"] == "ill"
+    rows = dx.summary(evaluation, "accuracy").set_index(["of", "scope"])
+    for rate, side in zip(RATES, ("ill", "well"), strict=True):
+        right = int(((truth == side) & (label == side)).sum())
+        n = int((truth == side).sum())
+        draws = result[f"estimated_{rate}"].sel(system="A")
+        np.testing.assert_allclose(draws.sel(scope="these items"), right / n)
+        new = draws.sel(scope="new items").to_numpy().ravel()
+        assert stats.kstest(new, stats.beta(right + 0.5, n - right + 0.5).cdf).pvalue > 1e-3
+        row = rows.loc[f"system {rate}", "new items"]
+        assert row["mean"] == pytest.approx(new.mean())
+        assert row["name"] == "A"
+    assert rows.loc["system"].shape[0] == 2  # rows of accuracies are as without a positive label
+
+
+@pytest.mark.long
+def test_rates_are_of_the_truth_and_not_of_the_panel():
+    ann, pred, truth, label = patients(400)
+    given = QUIET | {"truth": truth[::2], "question": "truth", "truth_model": "dawid_skene"}
+    evaluation = dx.evaluate(ann, pred, positive="ill", **given)
+    data = evaluation["accuracy"].to_dataset().sel(system="A", scope="these items")
+    right = pd.Series(label) == truth
+    for rate, side in zip(RATES, ("ill", "well"), strict=True):
+        low, high = data[f"estimated_{rate}"].quantile([0.055, 0.945]).to_numpy()
+        assert low < right[truth == side].mean() < high
+    # Both rates, weighted by the prevalence, are nearly the accuracy.
+    mean = data.mean(("chain", "draw"))
+    share = (truth == "ill").mean()
+    both = share * mean["estimated_sensitivity"] + (1 - share) * mean["estimated_specificity"]
+    assert float(both) == pytest.approx(float(mean["estimated_accuracy"]), abs=0.015)
+    turned = dx.evaluate(ann, pred, positive="well", **given)["accuracy"].to_dataset()
+    np.testing.assert_allclose(
+        turned["estimated_sensitivity"].sel(system="A", scope="these items"),
+        data["estimated_specificity"],
+    )
+    unnamed = dx.evaluate(ann, pred, **given)["accuracy"].to_dataset()
+    assert "positive" not in unnamed.attrs
+    assert not {f"estimated_{rate}" for rate in RATES} & set(unnamed)
+    xr.testing.assert_equal(unnamed["estimated_accuracy"].sel(system="A", scope="these items"),
+                            data["estimated_accuracy"])  # fmt: skip
+
+
 def test_annotators_are_held_against_the_majority_of_the_others():
     ann = dx.from_matrix([["x", "x", "y"], ["z", "x", "x"]])
-    result = majority(ann, None)
+    result = of_majority(ann, None)
     # 0 sees x and y tied, then x lead; 1 sees x and y, then x and z; 2 sees x lead, then x and z.
     np.testing.assert_allclose(result["annotator_majority"], [0.25, 0.5, 0.25])
     assert "majority_accuracy" not in result

@@ -65,6 +65,25 @@ def of_accuracy(tree):
     return spoken("accuracy", sections.accuracy_facts(tree))
 
 
+def test_rates_against_the_truth_have_a_sentence_and_a_table(plain):
+    tree = with_accuracy(plain, names=["A", "B"])
+    data = tree["accuracy"].to_dataset()
+    assert sections.accuracy_facts(tree)["rates"] == []
+    data["estimated_sensitivity"] = data["estimated_accuracy"] - 0.1
+    data["estimated_specificity"] = data["estimated_accuracy"] - 0.3
+    tree["accuracy"] = data.assign_attrs(positive="ill")
+    facts = sections.accuracy_facts(tree)
+    assert (
+        "Its sensitivity is 80 % [80 to 80] (new items whose true label is ill), and its "
+        "specificity 60 % [60 to 60] (other new items)."
+    ) in spoken("accuracy", facts)
+    table = next(t for t in sections.accuracy_tables(tree, facts) if t.id == "table-true-rates")
+    assert [body.title for body in table.bodies] == ["Sensitivity", "Specificity"]
+    assert [[row[0], row[1], row[3]] for body in table.bodies for row in body.rows] == [
+        ["A", ".80", ".80"], ["B", ".50", ".50"], ["A", ".60", ".60"], ["B", ".30", ".30"],
+    ]  # fmt: skip
+
+
 def test_accuracies_are_the_numbers(plain):
     text = of_accuracy(with_accuracy(plain, names=["A", "B"]))
     assert "A is right on 90 % [90 to 90] of new items (in brackets: 89 % intervals)" in text

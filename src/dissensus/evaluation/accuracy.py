@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
-from dissensus import arguments, models, statistics
+from dissensus import arguments, models
 from dissensus.data.known_labels import known_codes
 from dissensus.data.rows import voices_per
 from dissensus.dims import (
@@ -38,7 +38,7 @@ from dissensus.errors import (
     DissensusWarning,
     brief,
 )
-from dissensus.evaluation.observed import are_classes, first_labels
+from dissensus.evaluation.observed import are_classes, first_labels, of_majority
 from dissensus.evaluation.scoring import clusters_of
 from dissensus.evaluation.section import (
     AUTO,
@@ -50,13 +50,14 @@ from dissensus.evaluation.section import (
     Plan,
     Reason,
     Settings,
+    no_one_label,
+    too_few,
     warn_of_chains,
 )
 from dissensus.families.latent_truth.design import ENOUGH
 from dissensus.families.latent_truth.errors import LEARNED, checked_errors
 from dissensus.kernels.random import generator
 from dissensus.sampling import convergence, fitting
-from dissensus.statistics._votes import by_annotator
 from dissensus.wording import capital, counted, listed
 
 # The models to compare.
@@ -68,8 +69,6 @@ NOTE: Final = "Accuracies are not estimated"
 MODELS: Final = ("dawid_skene", "symmetric_confusion")
 MOST_LABELS: Final = 30
 """Maximum number of labels. With more labels, few items get the same label from two annotators."""
-_NO_TRUTH: Final = {"ranking": "rankings do not name one label",
-                    "continuous": "numbers are not right or wrong"}  # fmt: skip
 
 
 class Candidate(NamedTuple):
@@ -91,11 +90,14 @@ class AccuracyPlan(Plan):
     """Known true labels of some items."""
     predictions: xr.Dataset | None = None
     """The one label that each system gives an item; None if there are no such predictions."""
+    positive: Any = None
+    """The positive one of two labels."""
 
 
 def plan(
     annotations: xr.Dataset, predictions: xr.Dataset | None, truth_model: str | None,
     threshold: float | None, truth: Any = None, error_correlation: Any = LEARNED,
+    positive: Any = None,
 ) -> AccuracyPlan | Reason:  # fmt: skip
     """Choose the models.
 
@@ -158,7 +160,7 @@ def plan(
         candidates = candidates[1:]  # too few labels for confusion matrices
     return AccuracyPlan(
         candidates, by_name=by_name, predictions=systems, truth=truth,
-        error_correlation=error_correlation, remarks=tuple(remarks),
+        error_correlation=error_correlation, positive=positive, remarks=tuple(remarks),
     )  # fmt: skip
 
 
@@ -192,30 +194,6 @@ def _require_enough(
         "truth", expected=f"None: {reason.text}{alternative}", found=brief(truth),
         hint="" if impossible else f"truth_model={MODELS[1]!r} estimates accuracies nevertheless",
     )  # fmt: skip
-
-
-def no_one_label(annotations: xr.Dataset, threshold: float | None, *, alone: bool = False) -> str:
-    """Return why labels cannot be right or wrong, or why annotators cannot be compared.
-
-    The text is "" if there is no such reason. With ``alone``, items may have only one annotator.
-    """
-    kind = annotations.attrs["kind"]
-    if kind in _NO_TRUTH:
-        return _NO_TRUTH[kind]
-    if threshold is not None:
-        return "labels from a threshold are numbers, which are not right or wrong"
-    if annotations.sizes[LABEL] < 2:
-        return "there is one label only"
-    return "" if alone or int(voices_per(annotations, ITEM).max()) > 1 else NO_PAIR
-
-
-def too_few(annotations: xr.Dataset) -> str:
-    """Return a text if too few items have two annotators, else ""."""
-    several = int((voices_per(annotations, ITEM) > 1).sum())
-    if several >= FEWEST:
-        return ""
-    items = "item has" if several == 1 else "items have"
-    return f"only {several} {items} two annotators, and {FEWEST} are needed"
 
 
 def _candidates(
@@ -296,7 +274,7 @@ def fits(annotations: xr.Dataset, run: Run) -> Fitted:
     candidates = list(run.plan.candidates)
     for candidate in fitting.tracked(candidates, "Estimating accuracies", run.settings.progressbar):
         fit = _fit(annotations, candidate, run, rng)
-        accuracies = _draws_of(fit, annotations, run.plan.predictions, run.thin)
+        accuracies = _draws_of(fit, annotations, run)
         try:
             _require_settled(accuracies, run.plan, candidate)
         except AnnotationError as problem:
@@ -431,19 +409,18 @@ def _fit(
     return fit
 
 
-def _draws_of(
-    fit: xr.DataTree, annotations: xr.Dataset, predictions: xr.Dataset | None, thin: int
-) -> xr.Dataset:
+def _draws_of(fit: xr.DataTree, annotations: xr.Dataset, run: Run) -> xr.Dataset:
     """Return draws of accuracies of annotators and systems, and posterior means of true labels.
 
     - ``annotator_accuracy`` (chain, draw[, annotator]), ``majority_correct`` and
       ``error_correlation`` (chain, draw); ``truth_mean`` (item, label).
-    - ``estimated_accuracy`` (chain, draw, scope, system): for these items, and for new items.
+    - ``estimated_accuracy`` (chain, draw, scope, system): for these items, and for new items;
+      with a positive label also ``estimated_sensitivity`` and ``estimated_specificity``.
     - ``above_annotators`` (system): P(accuracy on new items exceeds the annotators' mean accuracy).
     - ``known_items`` (system): number of items whose truth must be known for an interval of width
       .1; ``n_known`` (system): number of items whose truth is known.
     """
-    posterior = _thinned(fit, thin)
+    posterior = _thinned(fit, run.thin)
     people = posterior["annotator_accuracy"].copy(deep=True)
     if ANNOTATOR in people.dims and bool((people == people.isel({ANNOTATOR: 0})).all()):
         people = people.isel({ANNOTATOR: 0}, drop=True)  # all annotators share one accuracy
@@ -454,25 +431,56 @@ def _draws_of(
         "error_correlation": posterior["error_correlation"].drop_attrs(deep=False),
         "truth_mean": fit["constant_data"]["truth_mean"].drop_attrs(deep=False),
     })  # fmt: skip
-    if predictions is None:
+    if run.plan.predictions is None:
         return out
-    these_items, new_items = posterior["system_correct"], posterior["system_accuracy"]
-    if "cluster_code" in annotations:
-        new_items = (
-            these_items + np.sqrt(design_effect(fit, annotations)) * (new_items - these_items)
-        ).clip(0.0, 1.0)
-    index = xr.IndexVariable(SCOPE, list(SCOPES))
-    accuracy = xr.concat([these_items, new_items], dim=index, combine_attrs="drop")
-    accuracy = accuracy.transpose(*SAMPLE, SCOPE, SYSTEM)
-    above = (new_items > on_average(people)).mean(list(SAMPLE))
-    out["estimated_accuracy"] = accuracy.drop_attrs(deep=False).assign_attrs(higher)
-    out["above_annotators"] = above.drop_attrs(deep=False)
     observed = fit["observed_data"].to_dataset()
     answered = observed["system_label_code"] >= 0
+    rates = {"accuracy": (posterior["system_correct"], posterior["system_accuracy"])}
+    if run.plan.positive is not None:
+        # A stream of its own, so that a positive label does not change accuracies.
+        rng = generator(run.settings.random_seed, "rates against the truth")
+        rates |= true_rates(posterior, observed["system_label_code"], run.plan.positive, rng)
+    clustered = "cluster_code" in annotations
+    stretch = np.sqrt(design_effect(fit, annotations)) if clustered else None
+    index = xr.IndexVariable(SCOPE, list(SCOPES))
+    for name, (these_items, new_items) in rates.items():
+        if stretch is not None:
+            new_items = (these_items + stretch * (new_items - these_items)).clip(0.0, 1.0)
+        both = xr.concat([these_items, new_items], dim=index, combine_attrs="drop")
+        both = both.transpose(*SAMPLE, SCOPE, SYSTEM)
+        out[f"estimated_{name}"] = both.drop_attrs(deep=False).assign_attrs(higher)
+    above = out["estimated_accuracy"].sel({SCOPE: SCOPES[1]}, drop=True) > on_average(people)
+    out["above_annotators"] = above.mean(list(SAMPLE)).drop_attrs(deep=False)
     variance = posterior["system_doubt"].mean(list(SAMPLE))
     out["known_items"] = _to_know(variance, answered.sum(ITEM))
     known = observed.get("truth_code", xr.DataArray(-1)) >= 0
     out["n_known"] = (answered & known).sum(ITEM).drop_attrs(deep=False)
+    return out
+
+
+def true_rates(
+    posterior: xr.Dataset, answers: xr.DataArray, positive: Any, rng: np.random.Generator
+) -> dict[str, tuple[xr.DataArray, xr.DataArray]]:
+    """Return draws (chain, draw, system) of sensitivity and specificity against the true labels.
+
+    There are two of each: for these items, and for new items, from Beta(1/2, 1/2) and the counts of
+    right and wrong answers on these. A rate for these items is NaN if no item counts in some draw.
+    """
+    code = posterior[LABEL].to_numpy().tolist().index(positive)
+    n = (answers >= 0).sum(ITEM)
+    share = (answers == code).sum(ITEM) / n  # of positive answers
+    is_true, hits = (posterior[f"system_{name}"][..., code] for name in ("prevalence", "hits"))
+    counts = {
+        "sensitivity": (hits, is_true - hits),
+        "specificity": (1.0 - is_true - share + hits, share - hits),
+    }
+    out = {}
+    for name, parts in counts.items():
+        right, wrong = (part.drop_vars(LABEL).transpose(*SAMPLE, SYSTEM) for part in parts)
+        all_items = right + wrong
+        these_items = (right / all_items).where((all_items > 0.0).all(SAMPLE))
+        new_items = right.copy(data=rng.beta(*(0.5 + (x * n).clip(0.0) for x in (right, wrong))))
+        out[name] = these_items, new_items
     return out
 
 
@@ -552,7 +560,9 @@ def draws(groups: Groups, plan: AccuracyPlan, settings: Settings) -> Groups:
         "correlation_given": int(plan.error_correlation != LEARNED),
         "near_guessing": float(fitted.fit.attrs["near_guessing"]),
     }  # fmt: skip
-    out = fitted.draws.merge(majority(annotations, plan.predictions, settings.on_missing))
+    if "estimated_sensitivity" in fitted.draws:
+        attrs["positive"] = str(plan.positive)
+    out = fitted.draws.merge(of_majority(annotations, plan.predictions, settings.on_missing))
     diagnostics, rough = _diagnosed(out)
     attrs |= diagnostics
     attrs["notes"] = "\n".join([*plan.remarks, *fitted.remarks, *rough, *section_notes.texts()])
@@ -564,28 +574,6 @@ def draws(groups: Groups, plan: AccuracyPlan, settings: Settings) -> Groups:
             "(truth_model=None).",
         )
     return {GROUP: out.assign_attrs(attrs)}
-
-
-def majority(
-    annotations: xr.Dataset, predictions: xr.Dataset | None, on_missing: str = "raise"
-) -> xr.Dataset:
-    """Return how often systems and annotators give the majority label of an item.
-
-    ``majority_accuracy`` (system) and ``annotator_majority`` (annotator), the latter against the
-    majority of the other annotators; NaN for annotators who share no item with others. Each of n
-    tied labels counts 1/n.
-    """
-    out = xr.Dataset({"annotator_majority": by_annotator(annotations)})
-    if predictions is not None:
-        with warnings.catch_warnings():
-            # The metrics have warned of items that are left out.
-            warnings.simplefilter("ignore", DissensusWarning)
-            out["majority_accuracy"] = (
-                statistics.get("majority_vote_accuracy")
-                .function(annotations, predictions, on_missing=on_missing)
-                .drop_attrs(deep=False)
-            )
-    return out
 
 
 def _diagnosed(out: xr.Dataset) -> tuple[dict[str, Any], list[str]]:

@@ -103,8 +103,9 @@ def evaluate(
         For numbers: the cut whose two sides are the labels. By default systems are judged by the
         distance of their numbers from the panel's mean, see `dissensus.score_error`.
     positive : label, optional
-        The positive one of two labels, for sensitivity and specificity; by default the second of
-        two labels with an order.
+        The positive one of two labels, for sensitivity and specificity (against the panel and, if
+        accuracies are estimated, against the true labels); by default the second of two labels with
+        an order.
     risk : mapping from label to number, optional
         Adds each item's expected risk.
     groups : mapping from label to category, optional
@@ -121,8 +122,9 @@ def evaluate(
         annotators' own discrepancy.
     components : {"auto", "gaussian", "ordinal", "bernoulli"} or None
         Family of `models.crossed_effects`, or of `models.cross_replication` for two to eight pools.
-        By default "gaussian" for numbers and for more than ten numeric grades, "ordinal" for
-        ordered labels, "bernoulli" for two labels, and no model otherwise.
+        By default "gaussian" for numbers, for more than ten numeric grades, and for ordered labels
+        of several pools, which may differ in noise; "ordinal" for other ordered labels, "bernoulli"
+        for two labels, and no model otherwise.
     reference : pool, optional
         The pool with which all other pools are compared.
     truth : mapping, Series, DataArray (item) or table, optional
@@ -193,7 +195,9 @@ def evaluate(
         - ``pools``: observed agreement within pools and between them.
         - ``accuracy``: draws of accuracies of systems and annotators, of ``majority_correct``
           and of ``error_correlation``; and accuracy by majority vote. Accuracies are for all items,
-          including items that only systems labelled.
+          including items that only systems labelled. With a positive label also
+          ``estimated_sensitivity`` and ``estimated_specificity`` of systems, against the true
+          labels; those in ``metrics`` are against the panel.
         - ``weighted_reliability``: draws of ``concordance``, ``weighted_reliability``,
           ``label_accuracy``, ``truth_accuracy`` (of the majority label) and
           ``annotators_for_truth`` (annotators per item for a majority accuracy of .95).
@@ -286,11 +290,12 @@ def evaluate(
         if predictions_given is not None:
             predictions = main.predictions(predictions_given)
         _require_labels(main, risk=risk, groups=groups, positive=positive)
+        positive_label = positive_of(annotations, positive, cut=threshold is not None)
         task = _task(
             annotations, predictions, groups, cut=cut, risk=risk, draws=draws, chains=chains,
             random_seed=random_seed, on_missing=on_missing, progressbar=progressbar,
             predictions_given=predictions_given,
-            positive=positive_of(annotations, positive, cut=threshold is not None),
+            positive=positive_label,
             positive_named=positive is not None,
         )  # fmt: skip
         run = replace(_run(main, reliability, hyper), keeps_draws=cut is None)
@@ -302,7 +307,8 @@ def evaluate(
                 annotations, predictions_given, components, reference
             )),
             "truth_model": (_accuracy, _accuracy.plan(
-                judged, predictions_given, truth_model, threshold, truth, error_correlation
+                judged, predictions_given, truth_model, threshold, truth, error_correlation,
+                positive_label,
             )),
         }  # fmt: skip
         question = question_of(question, _accuracy.n_known(judged, truth))

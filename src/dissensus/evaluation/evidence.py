@@ -56,6 +56,8 @@ ACCURACY_COLUMNS: Final = (
     "ess_bulk", "r_hat", DOUBT,
 )  # fmt: skip
 OF_SYSTEM, OF_ANNOTATOR = "system", "annotator"
+TRUE_RATES: Final = ("sensitivity", "specificity")
+"""Of systems: rows whose ``of`` is "system sensitivity" or "system specificity"."""
 _TAIL: Final = "ess_tail"
 METRIC: Final = "top_1_accuracy"
 
@@ -70,6 +72,10 @@ def accuracy_rows(evaluation: xr.DataTree) -> pd.DataFrame:
         extra = {"majority": data["majority_accuracy"],
                   "uncertainty_adjusted": adjusted(evaluation)}  # fmt: skip
         frames.append(_rows(data["estimated_accuracy"], SYSTEM, OF_SYSTEM, extra))
+    frames += [
+        _rows(data[f"estimated_{rate}"], SYSTEM, f"{OF_SYSTEM} {rate}", {})
+        for rate in TRUE_RATES if f"estimated_{rate}" in data
+    ]  # fmt: skip
     majority = data["annotator_majority"]
     if ANNOTATOR not in data["annotator_accuracy"].dims:
         majority = majority.mean(skipna=True)
@@ -296,9 +302,10 @@ def summary(evaluation: xr.DataTree | xr.Dataset, of: str | None = None) -> pd.D
           ``pool_``, observed, probability_positive (of differences), undefined, ess_bulk, r_hat.
           ``icc``, ``annotator_icc`` and ``residual_share`` add up to 1 on the latent scale. A
           difference is pool minus ``pool_``, or minus the reference.
-        - accuracy: of ("system", "annotator"), name (empty for the accuracy of all annotators),
-          scope, majority (accuracy by majority vote), uncertainty_adjusted (mean top-1 accuracy at
-          the reference reliability), ess_bulk, r_hat.
+        - accuracy: of ("system", "annotator"; with a positive label also "system sensitivity" and
+          "system specificity", against the true labels), name (empty for the accuracy of all
+          annotators), scope, majority (accuracy by majority vote), uncertainty_adjusted (mean top-1
+          accuracy at the reference reliability), ess_bulk, r_hat.
         - weighted_reliability: quantity, median. The interval of ``annotators_for_truth`` is
           equal-tailed; it is infinite if no number suffices, and mean and sd are NaN then.
         - leaderboard: system (best first; the numbers are of its win rate), rank (median),

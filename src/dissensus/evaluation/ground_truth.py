@@ -23,7 +23,6 @@ from dissensus import metrics
 from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE
 from dissensus.errors import ArgumentError, DissensusWarning, brief
-from dissensus.evaluation.accuracy import no_one_label, too_few
 from dissensus.evaluation.section import (
     AUTO,
     NOT_WANTED,
@@ -32,6 +31,8 @@ from dissensus.evaluation.section import (
     Plan,
     Reason,
     Settings,
+    no_one_label,
+    too_few,
 )
 from dissensus.kernels.majority import MOST, annotators_for_target, in_all, majority_unlike
 from dissensus.kernels.types import Floats

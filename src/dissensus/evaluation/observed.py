@@ -37,6 +37,7 @@ from dissensus.statistics._bayesian_bootstrap import drawn, prepared
 from dissensus.statistics._discrepancy_ratio import NO_OTHERS
 from dissensus.statistics._non_inferiority import non_inferiority
 from dissensus.statistics._resampling import FEW_UNITS, OF_FEW, Units, units_of
+from dissensus.statistics._votes import by_annotator
 from dissensus.wording import coefficient_title, counted
 
 Options = Mapping[str, Any]
@@ -315,3 +316,25 @@ def first_labels(annotations: xr.Dataset, predictions: xr.Dataset) -> xr.Dataset
     if bool((predictions["block"] == 1).sum(POSITION).max() > 1):
         return predictions  # tied first labels: the statistics raise an error
     return predictions.isel({POSITION: slice(1)}).assign_attrs(kind="nominal")
+
+
+def of_majority(
+    annotations: xr.Dataset, predictions: xr.Dataset | None, on_missing: str = "raise"
+) -> xr.Dataset:
+    """Return how often systems and annotators give the majority label of an item.
+
+    ``majority_accuracy`` (system) and ``annotator_majority`` (annotator), the latter against the
+    majority of the other annotators; NaN for annotators who share no item with others. Each of n
+    tied labels counts 1/n.
+    """
+    out = xr.Dataset({"annotator_majority": by_annotator(annotations)})
+    if predictions is not None:
+        with warnings.catch_warnings():
+            # The metrics have warned of items that are left out.
+            warnings.simplefilter("ignore", DissensusWarning)
+            out["majority_accuracy"] = (
+                statistics.get("majority_vote_accuracy")
+                .function(annotations, predictions, on_missing=on_missing)
+                .drop_attrs(deep=False)
+            )
+    return out

@@ -11,10 +11,12 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import xarray as xr
 
+from dissensus.data.rows import voices_per
+from dissensus.dims import ITEM, LABEL
 from dissensus.errors import (
     AnnotationError,
     ArgumentError,
@@ -194,3 +196,31 @@ def is_same(value: Any, default: Any) -> bool:
     """Return whether a setting has its default value."""
     alike = type(value) is type(default) and isinstance(value, bool | int | float | str)
     return value is default or (alike and bool(value == default))
+
+
+_NO_TRUTH: Final = {"ranking": "rankings do not name one label",
+                    "continuous": "numbers are not right or wrong"}  # fmt: skip
+
+
+def no_one_label(annotations: xr.Dataset, threshold: float | None, *, alone: bool = False) -> str:
+    """Return why labels cannot be right or wrong, or why annotators cannot be compared.
+
+    The text is "" if there is no such reason. With ``alone``, items may have only one annotator.
+    """
+    kind = annotations.attrs["kind"]
+    if kind in _NO_TRUTH:
+        return _NO_TRUTH[kind]
+    if threshold is not None:
+        return "labels from a threshold are numbers, which are not right or wrong"
+    if annotations.sizes[LABEL] < 2:
+        return "there is one label only"
+    return "" if alone or int(voices_per(annotations, ITEM).max()) > 1 else NO_PAIR
+
+
+def too_few(annotations: xr.Dataset) -> str:
+    """Return a text if too few items have two annotators, else ""."""
+    several = int((voices_per(annotations, ITEM) > 1).sum())
+    if several >= FEWEST:
+        return ""
+    items = "item has" if several == 1 else "items have"
+    return f"only {several} {items} two annotators, and {FEWEST} are needed"

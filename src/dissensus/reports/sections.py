@@ -15,7 +15,7 @@ import xarray as xr
 from dissensus import plots
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.evaluation.doubts import DOUBT, marked, of_metrics
-from dissensus.evaluation.evidence import COUNT, OF_ANNOTATOR, OF_SYSTEM, summary
+from dissensus.evaluation.evidence import COUNT, OF_ANNOTATOR, OF_SYSTEM, TRUE_RATES, summary
 from dissensus.evaluation.ground_truth import GROUP
 from dissensus.plots._source import NEW, THESE, interval, interval_settings, sides
 from dissensus.reports import evidence
@@ -26,6 +26,7 @@ from dissensus.reports.svg import Shown, picture
 from dissensus.reports.tables import Body, Table, between
 from dissensus.statistics._reliability import NO_CONFIDENCE
 from dissensus.wording import (
+    capital,
     coefficient_title,
     counted,
     left_out_note,
@@ -91,7 +92,7 @@ def accuracy_facts(evaluation: xr.DataTree) -> Facts:
         "annotator_mean": np.mean([row["mean"] for row in annotators]),
         "annotator_majority": np.nanmean([row["majority"] for row in annotators]),
         "is_given": int(data.attrs["correlation_given"]), "n_known": int(data.attrs["n_known"]),
-        "model": data.attrs["model"], "of_panel": None,
+        "model": data.attrs["model"], "of_panel": None, "rates": [],
         "bare": bool((evaluation["statistics"]["n_annotations"] == 0).any()),
         "settings": [_SETTINGS[pair] for pair in given if pair in _SETTINGS],
     }  # fmt: skip
@@ -102,6 +103,12 @@ def accuracy_facts(evaluation: xr.DataTree) -> Facts:
         needed, known = int(first["known_items"]), int(first["n_known"])
         lower, upper = interval(data["estimated_accuracy"].sel({SCOPE: THESE}))
         at = {SYSTEM: systems[0]["name"]}
+        if "positive" in data.attrs:
+            named = {row["of"]: row for rate in TRUE_RATES
+                     for row in _best_first(evaluation, f"{OF_SYSTEM} {rate}")
+                     if row["name"] == systems[0]["name"]}  # fmt: skip
+            facts |= {"positive": data.attrs["positive"],
+                      "rates": [named[f"{OF_SYSTEM} {rate}"] for rate in TRUE_RATES]}  # fmt: skip
         facts |= {
             "above": float(first["above_annotators"]), "width": data["known_items"].attrs["width"],
             "needed": needed if known < needed else 0,
@@ -156,6 +163,7 @@ def accuracy_tables(evaluation: xr.DataTree, facts: Facts) -> list[Table]:
             "agreement with the panel under the model of the plausibilities."
         )
         out.append(Table("table-accuracy", "Accuracy of systems", head, [Body(-1, rows)], note))
+    out += _table_of_rates(evaluation)
     people = facts["annotators"]
     rows = [
         ["all" if row["name"] is None else Name(row["name"]), share(row["mean"]), between(row),
@@ -166,6 +174,25 @@ def accuracy_tables(evaluation: xr.DataTree, facts: Facts) -> list[Table]:
     note = left_out_note(len(people) - _PEOPLE, "further annotator", "with a lower accuracy")
     title = "Accuracy of annotators"
     return [*out, Table("table-annotators", title, head, [Body(-1, rows)], note)]
+
+
+def _table_of_rates(evaluation: xr.DataTree) -> list[Table]:
+    """Return [the table of systems' rates against the true labels]; [] without a positive label."""
+    bodies = []
+    for rate in TRUE_RATES:
+        of = f"{OF_SYSTEM} {rate}"
+        these = {row["name"]: row for row in _best_first(evaluation, of, THESE)}
+        rows = [
+            [Name(row["name"]), share(row["mean"]), between(row), share(here["mean"]),
+             between(here)]
+            for row in _best_first(evaluation, of) for here in [these[row["name"]]]
+        ]  # fmt: skip
+        if rows:
+            bodies.append(Body(-1, rows, capital(rate)))
+    head = ["System", "New items", _interval_head(), "These items", _interval_head()]
+    title = "Sensitivity and specificity of systems"
+    note = "Against the true labels. The rates among the other metrics are against the panel."
+    return [Table("table-true-rates", title, head, bodies, note)] if bodies else []
 
 
 # The ground truth of majority labels.
