@@ -159,7 +159,7 @@ def test_the_positive_label_gives_rates_that_average_to_the_accuracy(votes, judg
         np.testing.assert_allclose(draws[name], direct[name], rtol=1e-9)
     assert judged.attrs["positive"] == "yes"
     titles = [body.title for body in tables.metric_table(judged, evidence.numbers(judged)).bodies]
-    assert "Sensitivity (positive: yes)" in titles
+    assert "Sensitivity, against the panel (positive: yes)" in titles
     low, high = (np.minimum, np.maximum)
     both = (draws["sensitivity"].to_numpy(), draws["specificity"].to_numpy())
     accuracy = draws["top_1_accuracy"].to_numpy()

@@ -126,7 +126,9 @@ def models(tree):
         for s in by(both[0].mean(SAMPLE)):
             first, second = (draws.sel(system=s) for draws in both)
             (a, b), (c, d) = ends(first), ends(second)
-            word = "apart" if max(a, c) > min(b, d) else "overlap"
+            outside = [not low <= x <= high for x, (low, high) in
+                       ((mean(first), (c, d)), (mean(second), (a, b)))]  # fmt: skip
+            word = "apart" if all(outside) else "close"
             body.append([s, mean(first), (a, b), mean(second), (c, d), word])
         rows.append((None, body))
     return rows

@@ -32,8 +32,8 @@ def test_models_that_agree(two):
     )
     out = full(result)
     assert (
-        "For agreement with the panel, the two models give similar results: the two intervals of "
-        "each system overlap" in out
+        "For agreement with the panel, the two models give similar results: for each system, "
+        "the mean under one model is inside the interval under the other" in out
     )
     assert "the means differ by at most .001 (a)" in out
     assert "Both models give the same order of the systems." in out
@@ -46,12 +46,12 @@ def test_levels_that_part_and_an_order_that_does_not(two):
     result = two({"a": [0.80], "b": [0.6]}, {"a": [0.9], "b": [0.61]})
     assert not facts(result)["agree"]
     assert short(result).endswith(
-        "differs from dirichlet in agreement with the panel: the intervals of 1 of 2 systems do "
-        "not overlap."
+        "differs from dirichlet in agreement with the panel: for 1 of 2 systems, each model's mean "
+        "is outside the other's interval."
     )
     out = full(result)
     assert (
-        "the intervals of 1 of 2 systems do not overlap "
+        "for 1 of 2 systems, each model's mean is outside the other's interval "
         "(a .800 under dirichlet, .900 under inverse_rank)"
     ) in out
     assert "a has .800 to .800 under dirichlet and .900 to .900 under inverse_rank" in out
@@ -65,9 +65,16 @@ def test_ranges_that_meet_are_said_to(two):
     assert "so the difference may come from the choice of reliabilities" in out
 
 
+def test_intervals_that_barely_overlap_do_not_agree(two):
+    """Means .80 and .77, with intervals of half-width .018: each is outside the other interval."""
+    result = two({"a": [0.80], "b": [0.6]}, {"a": [0.77], "b": [0.6]}, spread=0.011)
+    assert "give different results" in full(result)
+    assert not facts(result)["agree"]
+
+
 def test_an_order_that_both_are_sure_of_and_do_not_share(two):
-    # Far enough apart to be sure, near enough for intervals to overlap across the models.
-    result = two({"a": [0.80], "b": [0.785]}, {"a": [0.785], "b": [0.80]}, spread=0.006)
+    # Far enough apart to be sure, near enough for means to lie inside intervals across the models.
+    result = two({"a": [0.80], "b": [0.788]}, {"a": [0.788], "b": [0.80]}, spread=0.0085)
     assert not facts(result)["agree"]
     assert "contradicts dirichlet on the order of the systems" in short(result)
     out = full(result)
@@ -99,7 +106,7 @@ def test_swaps_are_those_of_the_probabilities(two):
 
 def test_one_system_has_no_order(two):
     out = full(two({"only": [0.8]}, {"only": [0.6]}))
-    assert "the intervals of the system do not overlap" in out
+    assert "for the system, each model's mean is outside the other's interval" in out
     assert "order" not in out
 
 
@@ -118,7 +125,7 @@ def test_other_metrics_are_counted(two):
         side["statistics"] = naive.assign(
             naive_average_overlap_at_3=naive["naive_top_1_accuracy"] - shift
         )
-    assert "do not overlap in other metrics: average overlap at depth 3 (2)." in full(result)
+    assert "also differ in other metrics: average overlap at depth 3 (2)." in full(result)
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ import xarray as xr
 
 from dissensus.data.predictions import predictions
 from dissensus.data.tables import match
-from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SCOPE, SCOPES, SYSTEM
+from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, SAMPLE, SCOPE, SCOPES, SYSTEM
 from dissensus.evaluation.accuracy import on_average
 from dissensus.evaluation.answers import spread_of, votes_of
 from dissensus.evaluation.evidence import METRIC as PANEL
@@ -28,8 +28,6 @@ SURE: Final = 0.95
 """Minimum probability to state that a system is better, or worse, than an annotator or system."""
 LABELS, RATIO = "labels", "ratio"
 """Kinds of comparison, besides `ACCURACY`: by single labels, or by distances."""
-_UNDECIDED: Final = 0.005
-"""Maximum error of the annotator's agreement with the panel, due to labels that nobody gave."""
 _UNLIKE: Final = 0.02
 """Maximum difference between the implied and the observed agreement of two annotators."""
 _SEED: Final = 0
@@ -167,33 +165,25 @@ def agreement_with_panel(evaluation: xr.DataTree) -> xr.DataArray | None:
     three cases:
 
     - The draws of items were not kept.
-    - A label that nobody gave may often be the most plausible one: the remainder has only one
-      plausibility for all these labels.
+    - Annotators gave rankings. Of 9 simulated studies, 4 had a true value within the interval.
     - The draws imply an agreement of two annotators that differs from the observed agreement. Some
       models order the labels well, but their plausibilities are too even or too extreme.
     """
     theta = evidence.draws_or_mean(evaluation)
-    if CHAIN not in theta.dims:
+    if CHAIN not in theta.dims or LABEL not in theta.dims:
         return None
     predicted = match(theta[ITEM].to_numpy(), evaluation["predictions"][ITEM].to_numpy()) >= 0
-    theta, dim = theta.isel({ITEM: predicted}), LABEL
-    if LABEL not in theta.dims:
-        size, dim = theta["candidate_size"], CANDIDATE
-        rest = theta.where(size > 1, 0.0).sum(dim)
-        theta = theta.where(size == 1, 0.0)
-        if float((rest - theta.max(dim)).clip(min=0.0).mean()) > _UNDECIDED:
-            return None
-    if abs(_implied(evaluation, theta, dim) - _observed(evaluation)) > _UNLIKE:
+    theta = theta.isel({ITEM: predicted})
+    if abs(_implied(evaluation, theta) - _observed(evaluation)) > _UNLIKE:
         return None
-    largest = theta.max(dim)
+    largest = theta.max(LABEL)
     cluster = clusters_of(evaluation["annotations"].to_dataset(), largest)
     weights = bootstrap_weights(largest, _SEED, cluster).assign_coords(largest.coords)
     each = [over_items(largest, item_weights) for item_weights in (None, weights)]
     index = xr.IndexVariable(SCOPE, list(SCOPES))
     out = xr.concat(each, dim=index, coords="minimal", compat="override")
-    place = theta.mean(list(SAMPLE)).argmax(dim)
-    labels = theta["candidate_label"].isel({dim: place}) if dim != LABEL else theta[LABEL][place]
-    table = {"item": theta[ITEM].to_numpy(), "label": labels.to_numpy()}
+    place = theta.mean(list(SAMPLE)).argmax(LABEL)
+    table = {"item": theta[ITEM].to_numpy(), "label": theta[LABEL][place].to_numpy()}
     leading = predictions(table | {"system": ["panel"] * len(place)}, kind="nominal")
     votes = votes_of(evaluation["annotations"].to_dataset(), leading)
     n_draws = out.sizes[CHAIN] * out.sizes[DRAW]
@@ -203,7 +193,7 @@ def agreement_with_panel(evaluation: xr.DataTree) -> xr.DataArray | None:
     return out.clip(0.0, 1.0).transpose(*SAMPLE, SCOPE)
 
 
-def _implied(evaluation: xr.DataTree, theta: xr.DataArray, dim: str) -> float:
+def _implied(evaluation: xr.DataTree, theta: xr.DataArray) -> float:
     """Return the agreement of two annotators that the draws imply; infinity if no item has two.
 
     Items are weighted by their number of annotations, as in the group ``answers``.
@@ -212,7 +202,7 @@ def _implied(evaluation: xr.DataTree, theta: xr.DataArray, dim: str) -> float:
     weights = np.where(counts > 1, counts, 0.0)
     if not weights.any():
         return np.inf
-    return float(np.average((theta**2).sum(dim).mean(list(SAMPLE)), weights=weights))
+    return float(np.average((theta**2).sum(LABEL).mean(list(SAMPLE)), weights=weights))
 
 
 def _observed(evaluation: xr.DataTree) -> float:

@@ -47,6 +47,7 @@ def pair(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> xr.Dataset:
     """Return the numbers of both models at their references, for the items at hand.
 
     Intervals for new items would be wider, but the sampling of items is the same for both models.
+    A system is ``apart`` if its mean under each model is outside its interval under the other.
     """
     each = []
     for side, values in zip(sides(evaluation), numbers, strict=True):
@@ -54,7 +55,12 @@ def pair(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> xr.Dataset:
         each.append(values.sel(here).drop_vars([RELIABILITY, SCOPE]))
     index = xr.IndexVariable(MODEL, [str(side.attrs["model"]) for side in sides(evaluation)])
     out = xr.concat(each, dim=index, combine_attrs="override")
-    return out.assign(apart=out["lower"].max(MODEL) > out["upper"].min(MODEL))
+    outside = [
+        (out["mean"].isel({MODEL: a}) < out["lower"].isel({MODEL: b}))
+        | (out["mean"].isel({MODEL: a}) > out["upper"].isel({MODEL: b}))
+        for a, b in ((0, 1), (1, 0))
+    ]
+    return out.assign(apart=(outside[0] & outside[1]).drop_vars(MODEL, errors="ignore"))
 
 
 def swaps(evaluation: xr.DataTree, metric: str) -> list[Swap]:
