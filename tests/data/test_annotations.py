@@ -403,3 +403,17 @@ def test_one_person_may_label_an_item_in_two_pools():
         dx.AnnotationError, match=r"one label for each item and annotator.*in each pool"
     ):
         dx.annotations({**table, "tool": ["a", "a"]}, pool="tool")
+
+
+@pytest.mark.parametrize("ranks", [[1, 1, 3], [1.5, 1.5, 3]])
+def test_ranks_with_gaps_are_refused_with_the_remedy(ranks):
+    table = {"item": [1] * 3, "annotator": ["a"] * 3, "label": list("xyz"), "rank": ranks}
+    remedy = r'table.groupby\(\["item", "annotator"\]\)\["rank"\].rank\("dense"\)'
+    with pytest.raises(dx.AnnotationError, match=remedy):
+        dx.annotations(table, rank="rank")
+    frame = pd.DataFrame(table)
+    frame["rank"] = frame.groupby(["item", "annotator"])["rank"].rank("dense")
+    assert dx.annotations(frame, rank="rank")["rank"].to_numpy().tolist() == [1, 1, 2]
+    given = {"item": [1] * 3, "system": ["s"] * 3, "label": list("xyz"), "rank": ranks}
+    with pytest.raises(dx.PredictionError, match=r'groupby\(\["item", "system"\]\)'):
+        dx.predictions(given, rank="rank")

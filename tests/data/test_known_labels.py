@@ -102,3 +102,10 @@ def test_what_is_written_down_are_the_labels_that_are_known():
     given = pd.Series(["n", pd.NA, "y"], index=list("ijk"), dtype="string")
     assert recorded(given) == {"i": "n", "k": "y"}
     assert recorded(None) is None
+
+
+def test_one_label_for_all_items_is_refused_with_the_mapping_that_says_it():
+    ann = dx.from_matrix([[1, 0], [1, 1]])
+    with pytest.raises(dx.ArgumentError, match=r'dict.fromkeys\(annotations\["item"\].values, 1\)'):
+        dx.models.rasch.build(ann, truth=1)
+    dx.models.rasch.build(ann, truth=dict.fromkeys(ann["item"].values, 1))

@@ -488,3 +488,16 @@ def test_probabilities_that_do_not_add_up_are_named():
     ):
         run_result = run(ann, read(given), **LEAN)
     assert "log_score" not in run_result["metrics"]
+
+
+def test_rankings_of_some_predicted_items_are_evaluated_as_the_errors_say():
+    lists = {k: {"r": [["a"], ["b"]], "q": [["b"]]} for k in range(4)}
+    ann = dx.from_rankings(lists, labels="abc")
+    pred = dx.predictions({"item": range(5), "system": ["s"] * 5, "label": list("aabba")})
+    quick = {"draws": 20, "random_seed": 1, "progressbar": False}
+    with pytest.raises(dx.PredictionError, match='on_missing="drop" to leave out these') as told:
+        dx.evaluate(ann, pred, **quick)
+    assert "items=" not in str(told.value)
+    bare = dx.annotations(dx.to_dataframe(ann), rank="rank", labels="abc", items=range(5))
+    with pytest.raises(dx.AnnotationError, match=r'without items=.*on_missing="drop"'):
+        dx.evaluate(bare, pred, **quick)

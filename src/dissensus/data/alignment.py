@@ -30,11 +30,17 @@ SOURCES: Final = Sources("the annotations", "the predictions")
 
 
 def unlike_items(
-    items: Array, predicted: Array, on_missing: str, sources: Sources = SOURCES
+    items: Array,
+    predicted: Array,
+    on_missing: str,
+    sources: Sources = SOURCES,
+    *,
+    kind: str = "",
 ) -> PredictionError | None:
     """Return the error if annotations and predictions have different items, else None.
 
-    With ``on_missing="drop"`` they need only one item in common.
+    With ``on_missing="drop"`` they need only one item in common. Models of rankings, a ``kind`` of
+    annotations, need annotations of all items.
 
     Examples
     --------
@@ -55,7 +61,8 @@ def unlike_items(
     if on_missing == "drop":
         return None
     drop = 'Use on_missing="drop" to leave out these items'
-    if not (respelled or len(alone.annotated)) and sources is SOURCES:
+    may_be_bare = sources is SOURCES and kind != "ranking"
+    if not (respelled or len(alone.annotated)) and may_be_bare:
         drop += ', or keep the predicted items: dx.annotations(..., items=predictions["item"])'
     return PredictionError(
         "predictions",

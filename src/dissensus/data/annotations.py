@@ -11,7 +11,7 @@ import xarray as xr
 
 from dissensus.data import tables
 from dissensus.data.frames import columns, is_table, opened
-from dissensus.data.schema import KINDS, check_annotations
+from dissensus.data.schema import KINDS, check_annotations, dense
 from dissensus.data.sets import gathered, of_columns, refuse_words
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ELEMENT, ITEM, LABEL, POOL, STRATUM
 from dissensus.errors import AnnotationError, brief, relocated, shown
@@ -325,6 +325,7 @@ def whole_ranks(column: "pd.Series[Any]", name: str) -> Ints:
             where=f"row {bad[0]}",
             expected="whole numbers: 1 for the first choice, 2 for the next, ...",
             found=f"{values[bad[0]]:g}",
+            hint=dense("item", "annotator"),
         )
     return values.astype(np.int64)
 

@@ -171,5 +171,8 @@ def named(truth: Any) -> tuple[Names, Names]:
     raise ArgumentError(
         "truth", expected="a mapping, Series or DataArray (item) from items to labels, or a table "
         "with the columns item and label",
-        found=brief(truth), hint="Labels without names of items: dict(zip(items, labels))",
+        found=brief(truth),
+        hint=f'One label for all items: dict.fromkeys(annotations["item"].values, {truth!r})'
+        if np.isscalar(truth)
+        else "Labels without names of items: dict(zip(items, labels))",
     )  # fmt: skip

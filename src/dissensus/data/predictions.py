@@ -16,7 +16,7 @@ from dissensus.data.prediction_schema import (
     are_probabilities,
     check_predictions,
 )
-from dissensus.data.schema import checked_predictions
+from dissensus.data.schema import checked_predictions, dense
 from dissensus.data.sets import gathered, of_columns, refuse_words
 from dissensus.dims import ITEM, LABEL, LISTING_SYSTEM, POSITION, SCORED_SYSTEM, STRATUM, SYSTEM
 from dissensus.errors import (
@@ -314,6 +314,7 @@ def _order(
             where=f"row {row} ({rows.named(row)})",
             expected="whole ranks 1, 2, ... without a gap (the next number follows a tie: 1, 1, 2)",
             found=f"{ranks[row]:g} after {last:g}" if last else f"{ranks[row]:g} as the first",
+            hint=dense("item", "system"),
         )
     return ranks
 

@@ -57,7 +57,7 @@ def refusals(
     if predictions is not None:
         items, predicted = (data[ITEM].to_numpy() for data in (annotations, predictions))
         problems += [
-            unlike_items(items, predicted, on_missing, sources),
+            unlike_items(items, predicted, on_missing, sources, kind=annotations.attrs["kind"]),
             unlike_kind(annotations.attrs["kind"], predictions, scores=scores),
         ]
         if not scores and "label_code" in predictions and LABEL in annotations.coords:

@@ -345,7 +345,20 @@ def _check_no_gap(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
             expected=f"rank {before + 1} before rank {ranks[row]}: ranks count blocks, "
             "so the next whole number follows a tie (1, 1, 2)",
             found=f"a step from {before} to {ranks[row]}",
+            hint=dense("item", "annotator"),
         )
+
+
+def dense(*dims: str) -> str:
+    """Return how ranks that skip numbers after ties become ranks without gaps.
+
+    >>> dense("item")
+    'For ranks such as 1, 1, 3 or 1.5, 1.5, 3: table.groupby(["item"])["rank"].rank("dense")'
+    """
+    keys = ", ".join(f'"{dim}"' for dim in dims)
+    return (
+        f'For ranks such as 1, 1, 3 or 1.5, 1.5, 3: table.groupby([{keys}])["rank"].rank("dense")'
+    )
 
 
 def _row_names(annotations: xr.Dataset, row: int) -> str:

@@ -69,8 +69,7 @@ def evaluate_votes(
     if given["new_items"] and not board.attrs["scope"]:
         warn_caller(
             "new_items=True changes nothing, because the votes name no prompts, or the model has "
-            'no effects of prompts. Name their column, dx.pairs(table, item="..."), or type '
-            "items=True."
+            'no effects of prompts. Name their column with item="...", or type items=True.'
         )
     groups = {name: fitted[name].to_dataset() for name in _GROUPS if name in fitted.children}
     groups |= {LEADERBOARD: board, "annotations": votes}

@@ -306,8 +306,12 @@ def next_facts(evaluation: xr.DataTree) -> Facts:
     }  # fmt: skip
 
 
+_LEAST: Final = 10.0
+
+
 def _rounded(n: float) -> str:
-    """Write a number of votes with two digits, rounded up: it is an extrapolation."""
+    """Write a number of votes, 10 or more, with two digits, rounded up: it is an extrapolation."""
+    n = max(n, _LEAST)
     size = 10 ** max(int(np.floor(np.log10(n))) - 1, 0)
     return f"{int(np.ceil(n / size)) * size:,}"
 

@@ -207,7 +207,7 @@ def _voters(evaluation: xr.DataTree) -> Box:
     if "annotators" not in known:
         reason = "The votes do not name voters. Votes of a voter are similar: intervals may be too "
         return Box(question, "careful", f"{reason}narrow.", rule,
-                   'Name their column: dx.pairs(table, annotator="...").')  # fmt: skip
+                   'Name their column with annotator="...".')  # fmt: skip
     name, n = known["most_votes"]
     if known["annotators"] == 1:
         return Box(question, "careful", f"All votes are by {short(name)}: the leaderboard is that "

@@ -29,6 +29,7 @@ from dissensus.sampling.checkpoints import Checkpoint as Checkpoint
 from dissensus.sampling.checkpoints import opened
 from dissensus.sampling.interruption import all_or_nothing as all_or_nothing
 from dissensus.sampling.interruption import before_any_draw, noticing, shortfall, wants_all
+from dissensus.wording import counted
 
 REPEATED: Final = "repeated_labels"
 """Attribute of fits without annotators: 1 if some annotator gave an item several labels."""
@@ -60,7 +61,9 @@ def require_annotated(n: Any, annotations: xr.Dataset, why: str) -> None:
             "annotations",
             where=f"items {shown(list(annotations['item'].to_numpy()[bare]))}",
             expected=f"at least one annotation of every item ({why})",
-            found=f"{len(bare)} items without any",
+            found=f"{counted(len(bare), 'item')} without any",
+            hint="Leave these items out: read the annotations again without items=, and leave "
+            'items that only predictions have out with on_missing="drop"',
         )
 
 

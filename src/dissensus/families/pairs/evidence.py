@@ -148,7 +148,7 @@ def _verdicts(predictions: Any) -> xr.Dataset:
     if ITEM not in verdicts.coords:
         raise ArgumentError(
             "predictions", expected="prompts, as the votes have", found="verdicts without prompts",
-            hint='Name their column: dx.pairs(table, item="...")',
+            hint='Name their column with item="..."',
         )  # fmt: skip
     return verdicts
 
@@ -236,7 +236,7 @@ def _by_pair(
             raise ArgumentError(
                 "predictions", expected="one verdict on each pair and order of its sides, as no "
                 "judge is named", found=f"{times.max()} on {_pair(names, repeated)}",
-                hint='Name the column of judges: dx.pairs(table, annotator="...")',
+                hint='Name the column of judges with annotator="..."',
             )  # fmt: skip
     count, verdict, tied = (np.zeros((len(pair), len(judges))) for _ in range(3))
     np.add.at(count, (place, judge), 1.0)
