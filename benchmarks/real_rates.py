@@ -67,8 +67,9 @@ def _two_sided(study: Study, label: str) -> Study:
     def merged(values: pd.Series) -> pd.Series:
         return values.where(values != label, POSITIVE).where(values == label, OTHER)
 
-    tables = (table.assign(label=merged(table["label"])) for table in (study.labels, study.systems))
-    labels, answers = tables
+    labels, answers = (
+        table.assign(label=merged(table["label"])) for table in (study.labels, study.systems)
+    )
     return Study(labels, [OTHER, POSITIVE], "nominal", merged(study.gold), answers)
 
 

@@ -325,18 +325,17 @@ def _design(annotations: xr.Dataset, family: str, reference: Any, by_name: bool)
             f"{counted(shared, 'annotator')} in several pools: the model has a separate effect "
             "for each annotator in each pool, as if an annotator of two pools were two people."
         )
-    residual = "shared"
-    if several and family != "bernoulli" and _pairs_in_all_pools(annotations):
-        residual = "pool" if family == "gaussian" or not by_name else residual
-    if residual == "pool" and family == "ordinal":
+    may_differ = family == "gaussian" or (family == "ordinal" and not by_name)
+    own_noise = several and may_differ and _pairs_in_all_pools(annotations)
+    if own_noise and family == "ordinal":
         family = "gaussian"
         remarks.append(
             "The labels are modelled as numbers, because pools may differ in noise, which "
             'cutpoints that pools share do not allow (components="ordinal" has these cutpoints).'
         )
     return ComponentsPlan(
-        family, pools=several, residual=residual, anonymous=anonymous, shared=bool(shared),
-        reference=reference, by_name=by_name, remarks=tuple(remarks),
+        family, pools=several, residual="pool" if own_noise else "shared", anonymous=anonymous,
+        shared=bool(shared), reference=reference, by_name=by_name, remarks=tuple(remarks),
     )  # fmt: skip
 
 

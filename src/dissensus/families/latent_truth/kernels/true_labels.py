@@ -526,17 +526,18 @@ def _log_side(
     There are two labels; ``rest`` is the logit of the other label. The system errs independently.
     """
     out = log_sigmoid(logit) + log_sigmoid(-logit)
+    # Probabilities, not their logarithms: one logarithm for each cell takes a quarter of the time.
     given = np.empty((2, 3))  # (true label, answer); the third answer is never right
     for y in range(3):
-        given[k, y] = log_sigmoid(logit if y == k else -logit)
-        given[1 - k, y] = log_sigmoid(rest if y == 1 - k else -rest)
+        given[k, y] = _share_of(logit if y == k else -logit)
+        given[1 - k, y] = _share_of(rest if y == 1 - k else -rest)
     for c in range(first, last):
         p, y, n = answers.pattern[c], min(answers.label[c], 2), answers.n_items[c]
         known, q = known_label(votes, p), _chance(truth, p, k)
         if known >= 0:
-            out += n * given[known, y]
+            out += n * math.log(given[known, y])
         elif answers.labelled[c] > 0:
-            out += n * log_plus(math.log(q) + given[k, y], math.log1p(-q) + given[1 - k, y])
+            out += n * math.log(q * given[k, y] + (1.0 - q) * given[1 - k, y])
     return out
 
 
