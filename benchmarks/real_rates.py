@@ -1,8 +1,9 @@
-"""Compare estimated sensitivities and specificities with sets of known truth.
+"""Compare estimated accuracies, sensitivities and specificities with sets of known truth.
 
 Each label of a set, against all others, makes a study of two labels. The systems are those of
-`real_truth.py`, and one that errs on one side: it finds .95 of the positive items, and .7 of the
-others. The truth of no items, or of 50, is known: `uv run python benchmarks/real_rates.py`.
+`real_truth.py`, and three that err on one side: they find .95, .6 or .02 of the positive items, and
+.7, .97 or .99 of the others. The truth of no items, or of 50, is known. Rates are those of fits of
+`models.dawid_skene`, which `dx.evaluate` returns too: `uv run python benchmarks/real_rates.py`.
 """
 
 from __future__ import annotations
@@ -24,9 +25,8 @@ PROB = 0.89
 LEAST = 15
 """Minimum number of positive items, and of others, whose truth is known."""
 POSITIVE, OTHER = "1 positive", "0 other"
-SETTINGS = {"positive": POSITIVE, "components": None, "companion": None, "ground_truth": None,
-            "draws": 300, "random_seed": 1, "progressbar": False, "on_missing": "drop",
-            "reliability": (1.0,)}  # fmt: skip
+ONE_SIDED = {"finds most": (0.95, 0.7), "finds some": (0.6, 0.97), "finds none": (0.02, 0.99)}
+"""Probabilities of being right on positive items, and on the others."""
 
 
 def main() -> None:
@@ -40,10 +40,11 @@ def main() -> None:
         rows += list(_of_set(name))
         print(name, flush=True)
     table = pd.DataFrame(rows)
-    table["covered"] = (table["truth"] >= table["low"]) & (table["truth"] <= table["high"])
+    below, above = table["low"] - table["truth"], table["truth"] - table["high"]
+    table["covered"] = (below <= 0) & (above <= 0)
     table["error"], table["width"] = table["mean"] - table["truth"], table["high"] - table["low"]
-    shown = ["covered", "error", "naive", "width"]
-    table["naive"] -= table["truth"]
+    table["score"] = table["width"] + 2 / (1 - PROB) * np.maximum(np.maximum(below, above), 0)
+    shown = ["covered", "error", "width", "score"]
     for by in (["known", "rate"], ["known", "rate", "kind"], ["known", "rate", "set"]):
         print(
             table.groupby(by)[shown].mean().assign(n=table.groupby(by).size()).round(3).to_string()
@@ -54,7 +55,8 @@ def main() -> None:
 def _of_set(name: str) -> Iterator[dict[str, Any]]:
     study = STUDIES[name]()
     for size, given in (("all", study), ("few", few(study, zlib.crc32(name.encode())))):
-        for label in sorted(set(study.gold)):
+        labels = sorted(set(study.gold))
+        for label in labels[: 1 if len(labels) == 2 else None]:
             positive = int((given.gold == label).sum())
             if LEAST <= positive <= len(given.gold) - LEAST:
                 for row in _judged(_two_sided(given, label), f"{name} {size} {label}"):
@@ -75,12 +77,14 @@ def _two_sided(study: Study, label: str) -> Study:
 
 def _judged(study: Study, key: str) -> Iterator[dict[str, Any]]:
     rng = np.random.default_rng(zlib.crc32(key.encode()))
-    gold, ann = study.gold, study.annotations()
+    gold, labels = study.gold, study.labels
+    ann = study._replace(labels=labels[labels["item"].isin(gold.index)]).annotations()
     answers = systems(study, rng)
     is_true = (gold == POSITIVE).to_numpy()
-    right = rng.random(len(gold)) < np.where(is_true, 0.95, 0.7)
-    one_sided = np.where(right == is_true, POSITIVE, OTHER)
-    answers["one-sided"] = "one-sided", pd.Series(one_sided, gold.index, name="label")
+    for name, rates in ONE_SIDED.items():
+        right = rng.random(len(gold)) < np.where(is_true, *rates)
+        given = np.where(right == is_true, POSITIVE, OTHER)
+        answers[name] = name, pd.Series(given, gold.index, name="label")
     frame = pd.concat([y.reset_index(name="label").assign(system=name)
                        for name, (_, y) in answers.items()])  # fmt: skip
     pred = dx.predictions(frame)
@@ -88,20 +92,22 @@ def _judged(study: Study, key: str) -> Iterator[dict[str, Any]]:
     for n in (0, 50):
         if n > len(gold) / 2:
             continue
-        known = gold[order[:n]] if n else None
-        result = dx.evaluate(ann, pred, truth=known, question="truth", **SETTINGS)
+        fit = dx.models.dawid_skene.fit(
+            ann, predictions=pred, truth=gold[order[:n]] if n else None,
+            error_correlation="learned", draws=300, random_seed=1, progressbar=False,
+        )["posterior"]  # fmt: skip
         for name, (kind, given) in answers.items():
             true = gold.reindex(given.index)
+            of = fit.to_dataset().sel(system=name)
+            share = of["system_hits"] / of["system_prevalence"]
+            drawn = {"accuracy": (of["system_correct"], (given == true).mean())}
             for rate, side in (("sensitivity", POSITIVE), ("specificity", OTHER)):
-                at = {"system": name, "scope": "these items"}
-                draws = result["accuracy"][f"estimated_{rate}"].sel(at)
-                low, high = np.quantile(draws, [(1 - PROB) / 2, (1 + PROB) / 2])
-                of_panel = result["metrics"].to_dataset().get(rate)
-                naive = np.nan if of_panel is None else of_panel.sel(at, drop=True).mean()
+                drawn[rate] = share.sel(label=side), (given[true == side] == side).mean()
+            for rate, (draws, actual) in drawn.items():
+                low, high = np.nanquantile(draws, [(1 - PROB) / 2, (1 + PROB) / 2])
                 yield {
                     "known": n, "system": name, "kind": kind, "rate": rate, "low": low - 1e-9,
-                    "high": high + 1e-9, "mean": float(draws.mean()), "naive": float(naive),
-                    "truth": float((given[true == side] == side).mean()),
+                    "high": high + 1e-9, "mean": float(draws.mean()), "truth": float(actual),
                 }  # fmt: skip
 
 

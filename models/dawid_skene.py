@@ -433,14 +433,13 @@ def fit(
         errors, on items without labels, the prevalence); with difficulty
         ``difficulty_spread``, ``difficulty_slope`` (system) and ``item_difficulty`` (item). With
         correlated errors ``truth`` and accuracies are of true labels, and there are
-        ``error_correlation``; ``system_weight`` (system), the log odds that a prediction adds to
-        the labels; ``system_doubt`` (system), the mean over items of p (1 - p), where p is the
-        probability that the system is right; with two labels, ``system_prevalence`` (system,
-        label), the share of the system's items with this true label, and ``system_hits``, the share
-        with this true label on which the system is right (from a weight for each answer, so that
-        their sum differs a little from ``system_correct``); and ``majority_correct``, the share of
-        items whose majority label is, or would be, true. Attributes summarise r-hat and effective
-        sample size.
+        ``error_correlation``; ``system_weight`` (system, and label if there are two), the log odds
+        that a prediction adds to the labels; ``system_doubt`` (system), the mean over items of
+        p (1 - p), where p is the probability that the system is right; with two labels,
+        ``system_prevalence`` (system, label), the share of the system's items with this true label,
+        and ``system_hits``, the share with this true label on which the system is right (their sum
+        is ``system_correct``); and ``majority_correct``, the share of items whose majority label
+        is, or would be, true. Attributes summarise r-hat and effective sample size.
 
     Raises
     ------

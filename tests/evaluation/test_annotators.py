@@ -109,6 +109,7 @@ def test_who_is_not_known_again_is_no_annotator():
     assert versions(dx.annotations(table | {"annotator": list("abab")}), 1) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("settings", "before", "now"), [((200, 4, 8, 0.6), 0.7, 0.75), ((100, 3, 30, 0.0), 1.0, 0.8)]
 )
@@ -176,6 +177,7 @@ def test_discrepancies_vary_with_annotators_by_a_jackknife_of_their_logarithms()
     assert now["discrepancy_ratio"].attrs == before["discrepancy_ratio"].attrs
 
 
+@pytest.mark.long
 def test_draws_of_ratios_have_a_mean_with_three_annotators_who_differ():
     rng = np.random.default_rng(0)
     mean = rng.normal(size=60)

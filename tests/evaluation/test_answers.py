@@ -169,6 +169,7 @@ def study(rng, n_items, n_labels, n_annotators=None, skill=0.0):
     return votes_of(ann, pred), truth
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "settings",
     [

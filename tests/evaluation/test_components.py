@@ -404,6 +404,7 @@ def test_the_icc_is_as_uncertain_as_alpha_where_annotators_use_the_scale_differe
         assert same == (name != "sigma_item")
 
 
+@pytest.mark.long
 @UNEQUAL
 def test_names_of_grades_do_not_matter():
     slopes = around(6, 0.5)

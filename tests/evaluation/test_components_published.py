@@ -74,6 +74,7 @@ def test_agreement_of_simulated_pools():
     assert float(between) == pytest.approx(kappa, abs=1e-10)
 
 
+@pytest.mark.long
 def test_published_agreement_of_pools(shared):
     """Two annotation paradigms: figures of the folder's README, computed by other packages."""
     frame = pd.read_csv(shared / "annotation_paradigms" / "ratings.csv.gz")

@@ -165,6 +165,7 @@ def test_a_ratio_of_estimates_may_still_exceed_1():
     assert float(draws.max()) > 1.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", [pytest.param("kappa", marks=pytest.mark.long), "xcc"])
 def test_intervals_contain_the_agreement_of_all_annotators(what):
     """Of 200 studies, 89 % intervals: .88 and .88 (resampled over items only: .52)."""
@@ -308,6 +309,7 @@ def test_a_pool_of_one_annotator_has_no_alpha_but_the_other_varies():
     assert length(draws["cross_kappa"].sel(PAIR)) > 1.2 * length(alone)
 
 
+@pytest.mark.long
 def test_pools_of_two_annotators_are_named_in_a_note():
     ann = read(study(1, (2, 2)))
     result = dx.evaluate(ann, random_seed=1, draws=100, chains=2, progressbar=False)

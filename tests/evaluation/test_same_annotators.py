@@ -49,6 +49,7 @@ def test_the_same_annotators(who, expected):
     assert are_same(annotated(who)) is expected
 
 
+@pytest.mark.long
 def test_scores_of_a_part_by_each_annotator_share_their_leniency():
     """Three of ten annotators for each item: labels are as by anyone, and scores are not."""
     who = some_of(60, 10, 3)
@@ -120,6 +121,7 @@ def study(seed, n_items=200, n_annotators=8, differ=1.5):
     return ann, dx.predictions(table, kind="nominal"), agrees.mean(), agrees[item < 0].mean()
 
 
+@pytest.mark.long
 def test_all_that_is_shown_of_the_panel_has_the_wider_draws(monkeypatch):
     ann, pred, *_ = study(1, 30, 5)
     plain = dx.evaluate(ann, pred, random_seed=1, **RUN)
@@ -243,6 +245,7 @@ def test_errors_of_scores_have_the_jackknife_of_fits_without_each_annotator():
             assert high - low == pytest.approx(expected, rel=0.15)
 
 
+@pytest.mark.long
 def test_scores_are_compared_by_the_wider_draws(monkeypatch):
     ann, pred, _, _ = scored(2)
     monkeypatch.setattr(same_annotators, "covariance", lambda *_: (9.0 * np.eye(6), 4))
@@ -257,6 +260,7 @@ def test_scores_are_compared_by_the_wider_draws(monkeypatch):
     assert float(abs(correlation).max()) <= 1.0
 
 
+@pytest.mark.long
 def test_scores_by_other_annotators_for_each_item_leave_the_posterior():
     ann, pred, _, _ = scored(3)
     who = np.arange(80)[:, None] * 5 + np.arange(5)
@@ -309,6 +313,7 @@ def test_rates_and_f1_of_a_rare_label_are_kept():
     np.testing.assert_allclose(*ends, atol=0.02)
 
 
+@pytest.mark.long
 def test_annotators_without_whom_no_fit_is_possible_leave_the_posterior():
     """Without the first annotator, no item has two scores."""
     ann, pred, _, _ = scored(5, n_annotators=3, n_items=30)

@@ -174,6 +174,7 @@ def test_labels_without_an_order_have_no_positive_one(votes):
     assert "sensitivity" not in evaluation["metrics"]
 
 
+@pytest.mark.long
 def test_scores_of_lists_are_no_probabilities(votes):
     ann, pred = votes
     evaluation = dx.evaluate(ann, pred.assign(score=3 * pred["score"]), reliability=(1.0,), **QUIET)

@@ -64,6 +64,7 @@ def test_macro_f1_is_the_mean_of_f1_of_labels_in_each_draw(result):
     np.testing.assert_allclose(each.mean("element").transpose(*macro.dims), macro)
 
 
+@pytest.mark.long
 def test_rates_of_labels_are_counts_of_items(data):
     """Of the sets of one draw, in which labels are certain."""
     ann, pred = data

@@ -243,6 +243,7 @@ def judged(split_panel):
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_an_evaluation_leaves_it_open(split_panel, judged):
     _, pred, truth = split_panel
     result = judged["answers"]["panel_agreement"]
@@ -328,6 +329,7 @@ def test_categories_of_one_label_each_have_the_same(judged):
     )
 
 
+@pytest.mark.long
 def test_categories_of_ties_lean_as_metrics_do(split_panel):
     ann, pred, _ = split_panel
     items = pred["item"].values[:60]

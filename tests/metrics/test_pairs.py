@@ -229,6 +229,7 @@ def test_win_rates_on_judged_pairs_are_means_of_votes_cast_and_drawn():
     assert rate.dims == ("chain", "draw", "system")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("as_cast", [True, False])
 def test_votes_that_were_not_cast_are_by_voters_with_new_tastes(as_cast):
     fit, draws, known = judged(60_000, ([0], [0]), annotator_taste_spread=1.1)

@@ -149,11 +149,12 @@ def test_true_sets_are_drawn_from_the_probabilities_of_the_truth():
 
 def test_with_correlated_errors_a_prediction_adds_its_weight_to_the_log_odds():
     rng = np.random.default_rng(6)
-    share, weight = rng.uniform(0.1, 0.9, (5, 4)), rng.normal(1.0, 0.5, (4, 2))
+    share, weight = rng.uniform(0.1, 0.9, (5, 4)), rng.normal(1.0, 0.5, (4, 2, 2))
     truth = np.broadcast_to(share, (4000, 5, 4))
     fits = {
         label: draws.to_dataset(name="truth").assign(
-            system_weight=(("chain", "draw", "system"), np.broadcast_to(weight[k], (1, 4000, 2))),
+            system_weight=(("chain", "draw", "system", "label"),
+                           np.broadcast_to(weight[k], (1, 4000, 2, 2))),
             error_correlation=(("chain", "draw"), np.full((1, 4000), 0.5)),
         ).assign_coords(system=["l", "m"])
         for k, (label, draws) in enumerate(draws_of(truth).items())
@@ -166,7 +167,9 @@ def test_with_correlated_errors_a_prediction_adds_its_weight_to_the_log_odds():
     scores = dx.set_score(fits, pred, random_seed=1)["exact_match"].mean(("chain", "draw"))
     for name, answer, place in (("m", held[0], 1), ("l", held[1], 0)):
         right = np.where(answer, share, 1 - share)
-        odds = right / (1 - right) * np.exp(weight[:, place])
+        # Of the labels of a fit, "no" comes first.
+        added = np.where(answer, weight[:, place, 1], weight[:, place, 0])
+        odds = right / (1 - right) * np.exp(added)
         expected = (odds / (1 + odds)).prod(axis=1).mean()
         assert scores.sel(system=name).item() == pytest.approx(expected, abs=0.01)
 

@@ -233,6 +233,7 @@ def test_log_likelihoods_and_new_votes_follow_the_definition():
     np.testing.assert_allclose(post["strength"].sum(), 0, atol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
 def test_prompts_without_votes_have_effects_of_the_prior():
     votes = votes_of(study(200, 4, 3, 6)[0])

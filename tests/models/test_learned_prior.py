@@ -416,6 +416,7 @@ def test_one_stratum_is_none():
     xr.testing.assert_identical(*(fit.to_dataset() for fit in fits))
 
 
+@pytest.mark.long
 def test_names_of_strata_and_of_what_they_have():
     ann, *_ = judged(n_each=40, n_labelled=10)
     wide = pd.DataFrame({

@@ -171,6 +171,7 @@ def panel(n_items=400, n_labels=5, seed=1):
 LEAN = {"truth_model": None, "ground_truth": None, "components": None, "progressbar": False}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_one_more_annotator_agrees_with_the_panel_as_often_as_the_interval_says(seed):
     ann, pred, truth = panel(seed=seed)
@@ -190,6 +191,7 @@ def test_one_more_annotator_agrees_with_the_panel_as_often_as_the_interval_says(
     assert row[:2] == ["An annotator", mean]
 
 
+@pytest.mark.long
 def test_annotators_of_different_skill_make_the_agreement_of_one_more_less_certain():
     rng = np.random.default_rng(2)
     truth = rng.integers(3, size=120)
@@ -207,6 +209,7 @@ def test_annotators_of_different_skill_make_the_agreement_of_one_more_less_certa
     assert float(here.std()) == pytest.approx(of_each.std(ddof=1) / np.sqrt(8), rel=0.35)
 
 
+@pytest.mark.long
 def test_no_value_where_the_draws_imply_another_agreement():
     """Plausibilities that are too extreme say too much of the next annotator."""
     ann, pred, _ = panel(100)

@@ -262,6 +262,29 @@ def test_shared_errors_cannot_be_checked_without_known_labels(evaluate):
     assert "no_known_truth" not in [topic for topic, _ in checks.cautions(result)]
 
 
+def test_spelling_comes_first():
+    """Also columns that are no annotators, and labels of predictions that nobody could give."""
+    rng = np.random.default_rng(1)
+    labels = np.column_stack([rng.choice(["yes", "no", "Yes "], (30, 3)), np.tile(["a", "b"], 15)])
+    ann = dx.from_matrix(labels, kind="nominal")
+    pred = dx.predictions({"item": range(30), "system": ["s"] * 30, "label": ["yes", "NO"] * 15})
+    lean = {"truth_model": None, "ground_truth": None, "components": None, "companion": None}
+    with pytest.warns(dx.DissensusWarning):
+        result = dx.evaluate(ann, pred, draws=50, random_seed=1, progressbar=False, **lean)
+    topic, facts = checks.cautions(result)[0]
+    *reason, remedy = sentences(topic, facts)
+    words = " ".join(reason)
+    assert topic == "spelling"
+    assert "no label that others gave: 3 ('a', 'b')" in words
+    assert "only in capitals or blanks (rows): 'Yes ' (" in words
+    assert "which count as wrong: 15. 'NO' is 'no' except for capitals" in words
+    assert remedy == "Correct the table, and evaluate again."
+    fine = dx.evaluate(dx.from_matrix(np.char.strip(np.char.lower(labels[:, :3])), kind="nominal"),
+                       draws=50, random_seed=1, progressbar=False, **lean)  # fmt: skip
+    assert not design.spelling(fine)
+
+
+@pytest.mark.long
 def test_places_in_a_table_are_no_people(evaluated):
     """With places for annotators, human agreement is .0 to 1.0; with a name for each label, not."""
     labels = np.sort(np.random.default_rng(1).choice(["no", "yes"], (60, 4), p=[0.7, 0.3]))

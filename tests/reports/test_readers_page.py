@@ -117,6 +117,7 @@ def test_the_page_is_whole(result, page):
     assert "new readers like these and new cases like these" in text
 
 
+@pytest.mark.long
 @pytest.mark.pictures
 def test_the_page_has_one_picture(result, page):
     parsed = page(result)

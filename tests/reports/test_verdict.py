@@ -252,6 +252,7 @@ def test_from_a_few_items_nothing_is_extrapolated(dictated):
     assert facts["beside"] in ("", "open")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("three_are_enough")
 def test_systems_that_are_the_same_are_best_only_if_no_other_is(dictated):
     still = np.full(1000, 0.7)

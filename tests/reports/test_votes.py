@@ -118,6 +118,28 @@ def with_group(result, name, data):
     return out
 
 
+def test_few_voters_and_one_prompt_are_told(result):
+    ann = result["annotations"].to_dataset()
+    n = ann.sizes["vote"]
+    shares = [45, 45, 4, 3, 3]  # percent: 1 / (2 * .45 ** 2 + .04 ** 2 + 2 * .03 ** 2) = 2.45
+    who = np.repeat(range(5), np.array(shares) * n // 100)
+    who = np.concatenate([who, np.zeros(n - len(who), dtype=int)])
+    weigh = n**2 / (np.bincount(who) ** 2).sum()
+    box = votes_page._voters(with_group(result, "annotations", ann.assign(
+        annotator_code=("vote", who))))  # fmt: skip
+    assert box.state == "careful"
+    assert f"as much as those of {weigh:.1f} equally active voters" in box.reason
+    prompt = np.where(np.arange(n) < 0.6 * n, 2, np.arange(n) % 8)
+    box = votes_page._voters(with_group(result, "annotations", ann.assign(
+        item_code=("vote", prompt))))  # fmt: skip
+    of_prompt = share((prompt == 2).mean())
+    assert box.state == "careful"
+    assert f"Prompt {ann['item'].values[2]} has {of_prompt} of the votes." in box.reason
+    assert "Collect votes on other prompts" in box.remedy
+    assert "voters" not in box.remedy
+
+
+@pytest.mark.long
 def test_boxes_warn(result):
     assert states(result) == ["fine"] * 5
     ann, check = (result[name].to_dataset() for name in ("annotations", "vote_check"))

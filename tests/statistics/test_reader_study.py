@@ -225,6 +225,7 @@ def test_what_is_not_new_adds_nothing():
     assert both > readers
 
 
+@pytest.mark.long
 def test_cases_of_a_cluster_count_as_one():
     frame = table(n_readers=2, n_cases=40)
     options = {"new_readers": False}
@@ -419,6 +420,7 @@ def test_systems_stand_beside_readers():
         study(frame, predictions=score[10:])
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:The partial area depends on about 9")
 def test_systems_have_operating_points_and_partial_areas():
     frame, true = table(), np.arange(60) % 2
@@ -770,6 +772,7 @@ def test_published_studies(shared, name):
     assert less.std() == pytest.approx(error_of_these, rel=0.08)
 
 
+@pytest.mark.long
 def test_modalities_of_other_patients(shared):
     """Kundel et al. (1997): films of some patients, hard and soft copies of the images of others.
 

@@ -53,6 +53,19 @@ def test_labels_that_annotators_could_not_give_differ_from_all(votes):
         labels_by_systems(strange, ann["label"].values)
 
 
+def test_numbers_between_grades_are_refused():
+    """Each would count as wrong: a judge with scores such as 3.22 would agree with nobody."""
+    ann = dx.from_matrix([[1, 2], [3, 4], [5, 5]], kind="ordinal")
+    for given in ([3.22, 4.0, 5.0], [3.5, 2.5, 1.5]):
+        pred = predicted([0, 1, 2], given)
+        with pytest.raises(dx.PredictionError, match=r"number.*kind=\"continuous\""):
+            dx.evaluate(ann, pred)
+        with pytest.raises(dx.PredictionError):
+            labels_by_systems(systems_of(ann, pred), ann["label"].values)
+    whole = systems_of(ann, predicted([0, 1, 2], [3.0, 4.0, 5.0]))
+    assert labels_by_systems(whole, ann["label"].values)[:, 0].tolist() == [2, 3, 4]
+
+
 def test_lists_and_numbers_are_no_labels(votes, rankings):
     result = systems_of(*rankings)
     with pytest.raises(dx.PredictionError, match="one label from each system and item"):

@@ -153,6 +153,24 @@ def no_common_label(predicted: Array, labels: Array) -> PredictionError:
     )
 
 
+def between_labels(predicted: Array, labels: Array) -> PredictionError | None:
+    """Return the error that numbers are predicted which lie between labels that are whole numbers.
+
+    >>> print(between_labels(np.array([3.2, 4.0]), np.array([1, 2, 3, 4])))
+    predictions: expected labels such as 1, 2, 3 and 1 more; found numbers between labels: 3.2. ...
+    """
+    if labels.dtype.kind not in "iu" or predicted.dtype.kind != "f":
+        return None
+    between = predicted[predicted != np.round(predicted)]
+    return None if not len(between) else PredictionError(
+        "predictions",
+        expected=f"labels such as {shown(list(labels), 3)}",
+        found=f"numbers between labels: {shown(between.tolist(), 3)}",
+        hint='If they are scores, read both with kind="continuous". If labels should be compared, '
+        "round the numbers",
+    )  # fmt: skip
+
+
 def check_labels(
     predictions: xr.Dataset, labels: Array, consequence: str = " count as wrong"
 ) -> Ints:
@@ -164,6 +182,9 @@ def check_labels(
     vocabulary, code = predictions[LABEL].to_numpy(), predictions["label_code"].to_numpy()
     times = np.bincount(code[code >= 0], minlength=len(vocabulary))
     used = np.flatnonzero(times)
+    problem = between_labels(vocabulary[used], labels)
+    if problem is not None:
+        raise problem
     stray = used[tables.match(vocabulary[used], labels) < 0]
     if len(stray) and len(stray) == len(used):
         raise no_common_label(vocabulary[stray], labels)

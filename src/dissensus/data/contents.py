@@ -99,8 +99,8 @@ def vote_contents(votes: xr.Dataset) -> dict[str, Any]:
             each = np.bincount(votes[f"{dim}_code"].to_numpy(), minlength=votes.sizes[dim])
             out[f"{dim}s"] = votes.sizes[dim]
             out[f"votes_per_{dim}"] = _spread(each)
-            if dim == ANNOTATOR:
-                out["most_votes"] = (votes[dim].to_numpy()[each.argmax()].item(), int(each.max()))
+            out[f"most_votes_of_{dim}"] = votes[dim].to_numpy()[each.argmax()].item(), each.max()
+            out[f"effective_{dim}s"] = each.sum() ** 2 / (each**2).sum()
     return out
 
 
@@ -158,7 +158,7 @@ def label_warnings(annotations: xr.Dataset) -> list[str]:
         return []
     count = np.bincount(annotations["label_code"].to_numpy(), minlength=len(names))
     rows = {str(name): int(n) for name, n in zip(names, count, strict=True) if n}
-    out = _decimal_commas(list(rows))
+    out = _decimal_commas(list(rows)) + _strangers(annotations)
     joined = [name for name in rows if _joins_others(name, rows.keys())]
     if joined:
         out.append(
@@ -178,6 +178,41 @@ def label_warnings(annotations: xr.Dataset) -> list[str]:
             "a label of its own. Correct them if so"
         )
     return out
+
+
+_STRANGE: Final = 5
+"""Minimum number of labels of an annotator who gave none of the labels that others gave."""
+
+
+def _strangers(annotations: xr.Dataset) -> list[str]:
+    """Return [a warning] of annotators who gave none of the labels that others gave, else [].
+
+    In a wide table, they may be columns of something else.
+
+    >>> import dissensus as dx
+    >>> table = [["yes", "no", "news"], ["no", "no", "law"], ["yes", "yes", "news"]] * 2
+    >>> ann = dx.from_matrix(table).assign_coords(annotator=["ann", "bob", "domain"])
+    >>> _strangers(ann)
+    ["Annotators who gave no label that others gave: 'domain' ('law', 'news'). If this is no ..."]
+    """
+    if {"rank", "member"} & set(annotations) or annotations.sizes[ANNOTATOR] <= 2:
+        return []
+    n = annotations.sizes[LABEL]
+    label, annotator = (annotations[f"{dim}_code"].to_numpy() for dim in (LABEL, ANNOTATOR))
+    pairs = np.unique(annotator.astype(np.int64) * n + label)
+    givers = np.bincount(pairs % n, minlength=n)
+    shares = np.bincount(pairs // n, givers[pairs % n] > 1, minlength=annotations.sizes[ANNOTATOR])
+    alone = (shares == 0) & (np.bincount(annotator, minlength=len(shares)) >= _STRANGE)
+    if not alone.any() or alone.all():
+        return []
+    names = annotations[ANNOTATOR].to_numpy()
+    own = annotations[LABEL].to_numpy()[pairs[pairs // n == alone.argmax()] % n].tolist()
+    several = f" and {alone.sum() - 1} more" if alone.sum() > 1 else ""
+    return [
+        f"Annotators who gave no label that others gave: {shown(names[alone][:1].tolist())} "
+        f"({shown(own, 3)}){several}. If this is no annotator but a column of something else, "
+        "leave it out"
+    ]
 
 
 _NUMBER: Final = re.compile(r"[-+]?\d+(,\d+)?\Z")

@@ -103,7 +103,7 @@ def of_columns(
         column, row = (int(places[0]) for places in np.nonzero(odd))
         words = "Name the column of labels with label=, or "
         words += (
-            "the columns that are labels with labels=[...]"
+            "the columns that are labels with labels="
             if error is AnnotationError else "remove the columns that are not labels"
         )  # fmt: skip
         raise error(

@@ -170,6 +170,8 @@ def _fitted(run: Run, task: Task, gamma: float) -> xr.DataTree:
 _DRAWS, _CHAINS = (100, 500), 2
 """Least and most draws of the fits without some annotators, of which only means are used. With 100,
 lengths of intervals depend on the seed by up to a fifth."""
+_TUNE: Final = 100
+"""Warm-up of these fits to numbers, whose chains begin near the mode."""
 _IN_CATEGORIES: Final = "accuracy in categories"
 
 
@@ -186,12 +188,14 @@ def _allow_for_other_annotators(groups: Groups, run: Run, task: Task) -> None:
     ):  # fmt: skip
         return
 
+    shorter = replace(run, hyper={**run.hyper, "tune": _TUNE}) if run.recipe.of_numbers else run
+
     def estimate(annotations: xr.Dataset) -> xr.Dataset:
         draws = min(max(task.draws, _DRAWS[0]), _DRAWS[1])
         some = replace(
             task, annotations=annotations, draws=draws, chains=_CHAINS, progressbar=False
         )
-        learned = _with_learned(run, some)
+        learned = _with_learned(shorter, some)
         theta = run.recipe.plausibility(_fitted(learned, some, run.reference))
         options = task.random_seed, task.on_missing, learned.insight
         scored, _ = scoring.score(theta, predictions, None, *options, task.positive)

@@ -28,6 +28,7 @@ from dissensus.errors import (
     DissensusWarning,
     PredictionError,
     brief,
+    held_back,
     relocated,
     shown,
     warn_caller,
@@ -51,6 +52,7 @@ from dissensus.evaluation.section import (
     warn_of_chains,
 )
 from dissensus.families.base import ROOM
+from dissensus.families.latent_truth.fit import OTHER_MODELS
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Ints
 from dissensus.metrics._sets import members, rates_of_labels
@@ -350,8 +352,10 @@ def _fits(
     @wraps(fit)
     def fit_one(*args: Any, **kwargs: Any) -> xr.DataTree:
         next(steps, None)
-        with fitting.all_or_nothing():
+        with fitting.all_or_nothing(), held_back() as held:
             posterior = fit(*args, **kwargs)["posterior"].to_dataset()
+        for text, category in held:
+            warn_caller(text.replace(OTHER_MODELS, ""), category)
         kept = posterior[[name for name in _DRAWS[model] if name in posterior]]
         if model == _MODEL:
             kept = kept.astype(np.float32)  # draws of all labels are in memory at once

@@ -13,6 +13,7 @@ from dissensus.kernels.types import Floats, Ints, Keys
 from dissensus.kernels.variates import LEAST, log_gamma_variate, normal
 
 _LARGEST_LOG = 690.0
+_LOG_TURN = math.log(2.0 * math.pi)
 
 
 class Moments(NamedTuple):
@@ -94,6 +95,32 @@ def log_density(posterior: NormalGamma, mean: Floats, variance: Floats) -> Float
         a * np.log(b) - gammaln(a) - (a + 1.5) * np.log(variance)
         + 0.5 * np.log(k / (2 * np.pi)) - (b + 0.5 * k * (mean - m) ** 2) / variance
     )  # fmt: skip
+
+
+def sum_log_marginal(prior: NormalGamma, data: Moments) -> float:
+    """Return the sum of `log_marginal` over items; only m may differ between items.
+
+    >>> data = Moments(np.array([2.0, 3.0]), np.array([0.0, 1.0]), np.array([0.5, 2.0]))
+    >>> prior = NormalGamma(np.array([0.2, 0.7]), np.array(0.5), np.array(2.0), np.array(1.5))
+    >>> np.isclose(sum_log_marginal(prior, data), log_marginal(prior, data).sum())
+    np.True_
+    """
+    k, a, b = float(prior.k), float(prior.a), float(prior.b)
+    return float(_sum_log_marginal(np.atleast_1d(prior.m), k, a, b, *data))
+
+
+@kernel
+def _sum_log_marginal(
+    m: Floats, k: float, a: float, b: float, n: Floats, mean: Floats, squares: Floats
+) -> float:
+    out, of_prior = 0.0, a * math.log(b) - math.lgamma(a) + 0.5 * math.log(k)
+    for item in range(len(n)):
+        apart = mean[item] - (m[item] if len(m) > 1 else m[0])
+        after_k, after_a = k + n[item], a + 0.5 * n[item]
+        after_b = b + 0.5 * (squares[item] + k * n[item] * apart * apart / after_k)
+        out += of_prior + math.lgamma(after_a) - after_a * math.log(after_b)
+        out -= 0.5 * (math.log(after_k) + n[item] * _LOG_TURN)
+    return out
 
 
 def log_marginal(prior: NormalGamma, data: Moments) -> Floats:

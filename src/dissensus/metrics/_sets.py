@@ -259,7 +259,7 @@ class _Source(NamedTuple):
     seed: int
     of_panel: bool
     weight: xr.DataArray | None = None
-    """(..., system): log odds that a prediction adds; None if it is part of ``share``."""
+    """(..., system, answer): log odds that a prediction adds; None if it is part of ``share``."""
     posterior: xr.Dataset | None = None
     """The posterior, if the fit is to the truth."""
 
@@ -325,11 +325,11 @@ def _probability(
     if source.weight is None or predicted is None:
         return share
     column = tables.match(np.array([system]), source.weight[SYSTEM].to_numpy()).item()
-    odds, claim = (
-        np.exp(source.weight.isel({SYSTEM: column}, drop=True)),
-        xr.DataArray(predicted, dims=ITEM),
-    )
-    yes, no = share * xr.where(claim, odds, 1.0), (1 - share) * xr.where(claim, 1.0, odds)
+    odds = xr.apply_ufunc(np.exp, source.weight.isel({SYSTEM: column}, drop=True))
+    claim = xr.DataArray(predicted, dims=ITEM)
+    of_yes = odds.sel({LABEL: _YES}, drop=True)
+    of_no = odds.drop_sel({LABEL: _YES}).isel({LABEL: 0}, drop=True)
+    yes, no = share * xr.where(claim, of_yes, 1.0), (1 - share) * xr.where(claim, 1.0, of_no)
     return (yes / (yes + no)).transpose(*share.dims)
 
 
@@ -350,7 +350,7 @@ def _paired(sources: list[_Source]) -> list[_Source]:
             data=np.take_along_axis(source.share.to_numpy(), order[..., None], axis=-2)
         )
         own_weight, first_weight = (
-            draws.transpose(..., SYSTEM, DRAW) for draws in (source.weight, first.weight)
+            draws.transpose(..., SYSTEM, LABEL, DRAW) for draws in (source.weight, first.weight)
         )
         weight = own_weight.copy(
             data=np.take_along_axis(

@@ -190,7 +190,8 @@ def _worst(side: xr.DataTree) -> tuple[float, float] | None:
 
 def cautions(evaluation: xr.DataTree) -> Topics:
     """Return results that are correct but easily misread."""
-    out: Topics = [*design.unlike_others(evaluation), *_few_units(evaluation)]
+    out: Topics = [*design.spelling(evaluation), *design.unlike_others(evaluation)]
+    out += _few_units(evaluation)
     out += _no_errors(evaluation)
     out += [("outweighed", facts) for facts in outweighed(evaluation)]
     for side, start in _models(evaluation):

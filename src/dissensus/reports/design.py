@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus.data import tables
+from dissensus.data.contents import label_warnings, name_warnings, prediction_contents
 from dissensus.data.rows import sorted_items, statements_per, voices_per
 from dissensus.dims import ANNOTATOR, ITEM, POOL, SAMPLE
 from dissensus.evaluation.answers import TRUTH
@@ -132,6 +133,22 @@ share of the variance of scores. At .04 their coverage is about one half
 
 _REPEATED: Final = 0.05
 """Minimum share of labels that repeat a label by the same annotator, for a caution."""
+
+
+def spelling(evaluation: xr.DataTree) -> Topics:
+    """Caution if labels or names seem to have several spellings, or a column is no annotator."""
+    data = evaluation["annotations"].to_dataset()
+    given = next((evaluation[name].to_dataset() for name in ("predictions_given", "predictions")
+                  if evidence.has(evaluation, name)), None)  # fmt: skip
+    warnings = label_warnings(data) + name_warnings(data, given)
+    if given is not None and "label_code" in given and "member" not in data:
+        known = prediction_contents(data, given)
+        if near := known.get("labels_misspelt", "").strip().removesuffix("."):
+            warnings.append(
+                f"Predictions with labels outside the label space, which count as wrong: "
+                f"{sum(known['labels_outside'].values()):,}. {near}"
+            )
+    return [("spelling", {"warnings": warnings})] if warnings else []
 
 
 def people(evaluation: xr.DataTree) -> Topics:

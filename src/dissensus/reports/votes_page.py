@@ -43,7 +43,9 @@ _LIMIT: Final = 0.05
 _Z: Final = 1.645
 """One-sided 5 % limit of a standard normal distribution."""
 _MOST: Final = 0.5
-"""Maximum share of the votes by one voter, for the state "fine"."""
+"""Maximum share of the votes by one voter, or on one prompt, for the state "fine"."""
+_FEW: Final = 3.0
+"""Minimum number of voters that weigh as much, for the state "fine"."""
 _PICTURE: Final = 30
 """Maximum number of systems in the picture."""
 
@@ -201,20 +203,38 @@ def _circle(won: Any, check: xr.Dataset, first: int, second: int) -> int | None:
 
 
 def _voters(evaluation: xr.DataTree) -> Box:
-    question = "Do voters differ, or does one decide?"
-    rule = f"Fine means: two voters or more, and none gave more than {share(_MOST)} of the votes."
+    question = "Do voters differ, or do few voters or prompts decide?"
+    rule = (
+        f"Fine means: the votes weigh as much as those of {_FEW:g} equally active voters or more, "
+        f"and no voter and no prompt has more than {share(_MOST)} of them."
+    )
     known = vote_contents(evaluation["annotations"].to_dataset())
+    reason, remedy = _of_voters(evaluation, known)
+    prompt, n = known.get("most_votes_of_item", ("", 0))
+    if n > _MOST * known["votes"] and known["items"] > 1:
+        reason += f" Prompt {short(prompt)} has {share(n / known['votes'])} of the votes."
+        remedy += (f" Collect votes on other prompts, or also evaluate the votes without prompt "
+                   f"{short(prompt)}, and compare.")  # fmt: skip
+    return Box(question, "careful" if remedy else "fine", reason, rule, remedy.lstrip())
+
+
+def _of_voters(evaluation: xr.DataTree, known: dict[str, Any]) -> tuple[str, str]:
+    """Return how voters differ, and a remedy if few of them decide."""
     if "annotators" not in known:
         reason = "The votes do not name voters. Votes of a voter are similar: intervals may be too "
-        return Box(question, "careful", f"{reason}narrow.", rule,
-                   'Name their column with annotator="...".')  # fmt: skip
-    name, n = known["most_votes"]
+        return f"{reason}narrow.", 'Name their column with annotator="...".'
+    name, n = known["most_votes_of_annotator"]
     if known["annotators"] == 1:
-        return Box(question, "careful", f"All votes are by {short(name)}: the leaderboard is that "
-                   "of one voter.", rule, "Collect votes from other voters.")  # fmt: skip
-    part = n / known["votes"]
+        reason = f"All votes are by {short(name)}: the leaderboard is that of one voter."
+        return reason, "Collect votes from other voters."
+    part, weigh = n / known["votes"], known["effective_annotators"]
     reason = (f"{counted(known['annotators'], 'voter')}; the most active, voter {short(name)}, "
               f"gave {share(part)} of the votes.")  # fmt: skip
+    remedy = ""
+    if part > _MOST or weigh < _FEW:
+        reason += f" All votes weigh as much as those of {weigh:.1f} equally active voters."
+        remedy = (f"Collect votes from other voters, or also evaluate the votes without "
+                  f"{short(name)}, and compare.")  # fmt: skip
     posterior = evaluation["posterior"].to_dataset()
     if "annotator_sharpness" in posterior:
         sharp = posterior["annotator_sharpness"].mean(SAMPLE).to_numpy()
@@ -227,10 +247,7 @@ def _voters(evaluation: xr.DataTree) -> Box:
         sd = share(float(posterior["annotator_taste_spread"].mean()))
         reason += (f" Their opinions of a system have a standard deviation of {sd} (logits): "
                    "intervals are for new voters, whose opinions vary as much.")  # fmt: skip
-    if part <= _MOST:
-        return Box(question, "fine", reason, rule)
-    return Box(question, "careful", reason, rule, f"Collect votes from other voters, or also "
-               f"evaluate the votes without {short(name)}, and compare.")  # fmt: skip
+    return reason, remedy
 
 
 def _connected(evaluation: xr.DataTree) -> Box:

@@ -197,8 +197,8 @@ def _tables_of_systems(
     for answer, name in zip(predicted.T, names, strict=True):
         code = truth.code
         if weight is not None:
-            of_system = weight.sel({SYSTEM: name}).transpose(*SAMPLE).to_numpy()
-            code = truth.beside(answer, of_system.ravel())
+            of_system = weight.sel({SYSTEM: name}).transpose(*SAMPLE, ...).to_numpy()
+            code = truth.beside(answer, of_system.reshape(len(code), -1))
         (item,) = np.nonzero((answer >= 0) & is_known)
         each.append(_tables(code, positive, item, answer[item], np.zeros_like(item), 1))
     return np.concatenate(each, axis=1)

@@ -78,14 +78,15 @@ class TrueLabels(NamedTuple):
         """Draw the true labels (draw, item) again, with a system's answers as evidence of them.
 
         ``answer`` (item) is a code, of no label if there is none, or a label that annotators could
-        not give; ``weight`` (draw) are the log odds that an answer adds. In fits with correlated
-        errors, `share` depends on the annotators' labels only.
+        not give; ``weight`` (draw, 1 or label) are the log odds that an answer adds. In fits with
+        correlated errors, `share` depends on the annotators' labels only.
         """
         assert self.share is not None
         assert self.number is not None
         odds = self.share.copy()
         (item,) = np.nonzero((answer >= 0) & (answer < odds.shape[-1]))
-        odds[:, item, answer[item]] *= np.exp(weight)[:, None]
+        added = np.broadcast_to(np.exp(weight), (len(weight), odds.shape[-1]))
+        odds[:, item, answer[item]] *= added[:, answer[item]]
         return _drawn_from(odds, self.number)
 
     def dataset(

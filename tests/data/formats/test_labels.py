@@ -39,6 +39,16 @@ def test_numbers_if_nothing_is_lost(labels, expected):
     assert typed(labels, PREDICTIONS) == expected
 
 
+@pytest.mark.parametrize("columns", [ANNOTATIONS, PREDICTIONS])
+def test_names_that_are_all_whole_numbers_with_a_point_become_whole_numbers(columns):
+    """Other programs write 3 as 3.0 where cells of the column are missing."""
+    for labels in (["3.0", "1.0", None], ["0.0", "-2.0"]):
+        expected = [np.nan if text is None else float(text) for text in labels]
+        np.testing.assert_array_equal(typed(labels, columns, kind="nominal"), expected)
+    for labels in (["3.0", "2.5"], ["3.0", "4"], ["3.00"], ["03.0"], ["3.0", "x"]):
+        assert typed(labels, columns, kind="nominal") == labels
+
+
 def test_missing_ones_stay_missing():
     result = typed(["0.5", None])
     assert result[0] == 0.5

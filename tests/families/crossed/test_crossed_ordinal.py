@@ -152,6 +152,7 @@ def test_the_log_density_and_its_gradient(n_pools, prior):
     np.testing.assert_allclose(np.diff(actual), np.diff(want), rtol=1e-8)
 
 
+@pytest.mark.long
 def test_cutpoints_and_spreads_follow_their_density():
     """Three free numbers, by quadrature on a grid of a density that is tested above."""
     case = study(1, "ordinal", n_labels=3, seed=5, n_items=5)

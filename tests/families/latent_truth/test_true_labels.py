@@ -100,15 +100,14 @@ def judged(result, pattern, truth, codes, draws, prior=WEIGHT):
     laid = true_labels.answers(pattern, codes, -1, np.diff(result.start), truth.shape[1])
     now = true_labels.room(len(truth), truth.shape[1], codes.shape[1])
     state, n = started(4), codes.shape[1]
-    kept = {
-        name: np.empty((draws, n)) for name in ("accuracy", "correct", "weight", "logit", "doubt")
-    }
+    drawn = true_labels.judged(truth.shape[1], n)
+    kept = {name: np.empty((draws, *values.shape)) for name, values in drawn._asdict().items()}
+    kept["logit"] = np.empty((draws, n))
     for d in range(draws):
-        true_labels.judge(
-            state, result, laid, truth, prior, now.independent, now.weight, now.elsewhere,
-            kept["accuracy"][d], kept["correct"][d], kept["weight"][d], kept["doubt"][d],
-        )  # fmt: skip
-        kept["logit"][d] = now.independent
+        true_labels.judge(state, result, laid, truth, prior, now.systems, drawn)
+        for name, values in drawn._asdict().items():
+            kept[name][d] = values
+        kept["logit"][d] = now.systems.independent
     return kept
 
 
@@ -182,29 +181,18 @@ def test_systems_are_judged_as_grids_have_it(some_known):
         height = np.exp(joint - joint.max())
         height = np.broadcast_to(height / (height + 0 * w).sum(), w.shape)
         n = given.sum()
-        sure = np.where(q > 0, expit(logit(np.maximum(q, 1e-12)) + kept["weight"][-1, s]), 0.0)
+        weight = kept["weight"][-1, s, 0]
+        sure = np.where(q > 0, expit(logit(np.maximum(q, 1e-12)) + weight), 0.0)
         expected_doubt = (sure * (1 - sure))[given].mean()
-        assert kept["doubt"][-1, s] == pytest.approx(expected_doubt, rel=1e-9)
+        assert kept["variance"][-1, s] == pytest.approx(expected_doubt, rel=1e-9)
         mean = (height * grid[:, None, None]).sum()
         assert expit(kept["logit"][:, s]).mean() == pytest.approx(mean, abs=0.006)
-        assert kept["weight"][:, s].mean() == pytest.approx((height * w).sum(), abs=0.03)
+        assert kept["weight"][:, s, 0].mean() == pytest.approx((height * w).sum(), abs=0.03)
         share_right = (height * right).sum() / n
         assert kept["correct"][:, s].mean() == pytest.approx(share_right, abs=0.004)
         again = (share_right * n + 0.5) / (n + 1)
         assert kept["accuracy"][:, s].mean() == pytest.approx(again, abs=0.006)
         assert kept["accuracy"][:, s].std() > kept["correct"][:, s].std()
-
-
-def by_truth(data, pattern, truth, codes, draws, x=0.0):
-    """Shares of items by true label, and logits of the rates of right answers (draw, ...)."""
-    laid = true_labels.answers(pattern, codes, -1, np.diff(data.start), 2)
-    n, state = codes.shape[1], started(5)
-    weight, sides = np.full((n, 2), x), np.ones((n, 2))
-    shares, rates = np.empty((draws, 2, n, 2)), np.empty((draws, n, 2))
-    for d in range(draws):
-        true_labels.count_by_truth(state, data, laid, truth, WEIGHT, weight, sides, shares[d])
-        rates[d] = sides
-    return shares, rates
 
 
 def three_kinds(known=None):
@@ -220,9 +208,10 @@ def three_kinds(known=None):
 def test_answers_are_counted_by_their_true_label():
     data, pattern, truth = three_kinds()
     codes = np.array([0] * 35 + [1] * 5 + [1] * 30 + [2] * 10 + [0] * 20)[:, None]
-    (hits, share), _ = (x[:, :, 0].swapaxes(0, 1) if x.ndim > 3 else x
-                        for x in by_truth(data, pattern, truth, codes, 400))  # fmt: skip
+    kept = judged(data, pattern, truth, codes, 400)
+    hits, share = kept["by_truth"][:, :, 0].swapaxes(0, 1)
     np.testing.assert_allclose(share.sum(axis=-1), 1.0)
+    np.testing.assert_allclose(hits.sum(axis=-1), kept["correct"][:, 0])
     # Answers 0 are right where 0 is true; the 10 answers that are never right are split evenly.
     of_wrong = (np.array([55, 35]) / 100)[::-1] - hits[:, ::-1]
     rest = share - hits - of_wrong
@@ -234,49 +223,51 @@ def test_counts_of_known_labels_are_those_of_a_table():
     known = np.repeat([0, 1, 0, 1], [30, 10, 20, 40])
     data, pattern, truth = three_kinds(known)
     codes = np.random.default_rng(1).integers(2, size=(100, 1))
-    shares, _ = by_truth(data, pattern, truth, codes, 3)
+    shares = judged(data, pattern, truth, codes, 3)["by_truth"]
     for z in range(2):
         np.testing.assert_allclose(shares[:, 1, 0, z], (known == z).mean())
         right = ((known == z) & (codes[:, 0] == z)).mean()
         np.testing.assert_allclose(shares[:, 0, 0, z], right)
 
 
-def test_rates_of_a_system_that_errs_on_one_side_have_the_posterior_of_a_grid():
-    data, pattern, truth = three_kinds()
+@pytest.mark.parametrize("some_known", [False, True])
+def test_two_answers_have_weights_as_a_grid_has_them(some_known):
+    """The system errs on one side; the grid is over its accuracy, and over u, v and d of w."""
+    known = np.full(100, -1)
+    if some_known:
+        known[::2] = np.random.default_rng(3).integers(2, size=50)
+    data, pattern, truth = three_kinds(known)
     codes = np.array([0] * 20 + [1] * 20 + [1] * 28 + [0] * 2 + [1] * 20 + [0] * 10)[:, None]
-    _, rates = by_truth(data, pattern, truth, codes, 6000)
-    grid = (np.arange(200) + 0.5) / 200
-    right = np.meshgrid(grid, grid, indexing="ij")
-    q = truth[pattern]
-    log = np.zeros((200, 200))
-    for (chance, y), n in zip(*np.unique(
-        np.column_stack([q[:, 0], codes[:, 0]]), axis=0, return_counts=True
-    ), strict=True):  # fmt: skip
-        given = (right[0], 1 - right[1]) if y == 0 else (1 - right[0], right[1])
-        log += n * np.log(chance * given[0] + (1 - chance) * given[1])
-    weight = np.exp(log - log.max())
-    weight /= weight.sum()
-    for k in range(2):
-        mean = (weight * right[k]).sum()
-        sd = np.sqrt((weight * right[k] ** 2).sum() - mean**2)
-        drawn = expit(rates[100:, 0, k])
-        assert drawn.mean() == pytest.approx(mean, abs=0.01)
-        assert drawn.std() == pytest.approx(sd, rel=0.08)
-
-
-def test_items_without_labels_are_right_as_often_as_others_with_the_answer():
-    """Of 45 known items with the answer 0, 40 are right; of 15 with the answer 1, nine."""
-    item, label = np.repeat(np.arange(60), 2), np.zeros(120, dtype=np.int64)
-    codes = np.array([0] * 45 + [1] * 15 + [0] * 20 + [1] * 20)
-    known = np.r_[np.repeat([0, 1], [40, 5]), np.repeat([1, 0], [9, 6]), np.full(40, -1)]
-    data, pattern = votes(item, np.tile([0, 1], 60), label, 100, known)
-    truth = np.full((len(data.n_items), 2), 0.5)
-    shares, _ = by_truth(data, pattern, truth, codes[:, None], 4000)
-    for y, (right, n) in enumerate(((40, 45), (9, 15))):
-        expected = stats.betabinom(20, 0.5 + right, 0.5 + n - right)
-        drawn = np.rint(100 * shares[:, 0, 0, y] - right)
-        assert drawn.mean() == pytest.approx(expected.mean(), abs=0.15)
-        assert drawn.std() == pytest.approx(expected.std(), rel=0.06)
+    codes[::2][known[::2] == 1] = 1
+    kept = judged(data, pattern, truth, codes, 6000)
+    grid = ((np.arange(30) + 0.5) / 30)[:, None, None, None]
+    low, high, spread, most = WEIGHT
+    u = ((np.arange(20) + 0.5) / 20)[:, None, None]
+    v, d = np.linspace(-3.5, 3.5, 29)[:, None], np.linspace(-3.5, 3.5, 41)
+    w = np.clip(logit(grid), 0, most) * (low + (high - low) * u) + spread * v
+    weight = w + 0.7 * d, w - 0.7 * d
+    q, given = chances(truth, pattern, codes, 0)
+    joint = log_height(grid[:, 0, 0, 0], q, given, known, codes[:, 0], 2)[:, None, None, None]
+    joint = joint + stats.norm.logpdf(v) + stats.norm.logpdf(d) + 0 * w
+    hits = [0.0, 0.0]
+    for chance, y, z in zip(q, codes[:, 0], known, strict=True):
+        if z >= 0:
+            hits[y] = hits[y] + (z == y)
+            yes, no = np.log(chance) + weight[y], np.log1p(-chance)
+            joint = joint + (yes if z == y else no) - np.logaddexp(yes, no)
+        else:
+            hits[y] = hits[y] + expit(logit(chance) + weight[y])
+    height = np.exp(joint - joint.max())
+    height /= height.sum()
+    for y in range(2):
+        mean = (height * weight[y]).sum()
+        sd = np.sqrt((height * weight[y] ** 2).sum() - mean**2)
+        assert kept["weight"][:, 0, y].mean() == pytest.approx(mean, abs=0.04)
+        assert kept["weight"][:, 0, y].std() == pytest.approx(sd, rel=0.08)
+        share = (height * hits[y]).sum() / 100
+        assert kept["by_truth"][:, 0, 0, y].mean() == pytest.approx(share, abs=0.004)
+    if some_known:  # its answer 0 is always right where the truth is known
+        assert kept["weight"][:, 0, 0].mean() > kept["weight"][:, 0, 1].mean() + 0.5
 
 
 def test_answers_to_items_alike_are_one_cell():

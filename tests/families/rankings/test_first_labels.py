@@ -79,6 +79,7 @@ def test_among_the_labels_of_a_list_whole_lists_are_used():
     np.testing.assert_array_equal(*both)
 
 
+@pytest.mark.long
 def test_single_labels_have_the_accuracies_and_the_insight_of_dirichlet():
     rng = np.random.default_rng(3)
     theta = rng.dirichlet([0.7] * 4, 80)

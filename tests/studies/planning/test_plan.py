@@ -42,6 +42,7 @@ def labelled(n_items, n_annotators, each):
     return dx.annotations(table, kind="nominal")
 
 
+@pytest.mark.long
 def test_a_pilot_by_the_same_few_annotators_is_warned_of():
     """Intervals of a study by the same few are wider than planned: see Notes of `plan`."""
     small = {"annotators": (3,), "items": (40,), "draws": 20, "random_seed": 1}

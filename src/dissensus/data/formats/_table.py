@@ -17,6 +17,7 @@ _DECIMAL: Final = re.compile(r"-?(?=[0-9.])(0|[1-9][0-9]*)?(\.[0-9]+)?([eE][-+]?
 """Numbers as programs write them; "007" and "1." do not match."""
 _NUMBER: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\Z")
 """Numbers in any spelling, also "007" and "1."."""
+_WHOLE: Final = re.compile(r"-?(0|[1-9][0-9]*)\.0\Z")
 
 
 @dataclass(frozen=True)
@@ -100,11 +101,15 @@ def typed_labels(column: pd.Series[Any], name: str, options: ReadOptions) -> pd.
     Other labels are returned unchanged. `dissensus.data.tables` converts whole numbers, in every
     column. Numbers with fractions are converted only in labels: the item "1.10" is not the item
     "1.1". Text stays text with kind="nominal", "ranking" or "set", with ranks or scores, and with a
-    label space of text. With kind="continuous" it is read later. Without kind= and labels=,
-    annotations must not mix numbers and text.
+    label space of text; but with kind="nominal", labels such as "3.0" become whole numbers if all
+    are of this form, as other programs write whole numbers where cells are missing. With
+    kind="continuous" text is read later. Without kind= and labels=, annotations must not mix
+    numbers and text.
     """
     if _stays_text(options):
-        return column
+        distinct = [str(text) for text in column.dropna().unique()]
+        whole = bool(distinct) and all(map(_WHOLE.match, distinct))
+        return column.astype("float64") if whole and options.kind == "nominal" else column
     distinct = [str(text) for text in column.dropna().unique()]
     if not all(text.strip() for text in distinct):  # a later check refuses and counts blanks
         return column

@@ -155,8 +155,8 @@ def _spreads(standard: Floats) -> Floats:
 
 def log_density(x: Floats, units: Units, data: Moments, standard: Floats = NO_NUMBERS) -> float:
     """Return the log density of x, including the density of its own prior, up to a constant."""
-    log_likelihood = normal.log_marginal(units.of_items(x, standard), data).sum()
-    return float(log_likelihood - 0.5 * np.sum((x / _spreads(standard)) ** 2))
+    log_likelihood = normal.sum_log_marginal(units.of_items(x, standard), data)
+    return log_likelihood - 0.5 * float(np.sum((x / _spreads(standard)) ** 2))
 
 
 def draw_priors(

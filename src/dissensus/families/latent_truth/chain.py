@@ -33,7 +33,7 @@ from dissensus.families.latent_truth.kernels.data import (
 )
 from dissensus.families.latent_truth.parameters import to_kernel
 from dissensus.families.latent_truth.process import Process
-from dissensus.kernels.random import State, mixed, started
+from dissensus.kernels.random import State, started
 from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.kernels.votes import Votes
 
@@ -64,7 +64,7 @@ class Trace(NamedTuple):
     correlation: Floats  # Correlation of the errors of an item's labels (draw)
     majority: Floats  # Share of items whose true label is the majority label (draw)
     system_accuracy: Floats  # Accuracy of each system against drawn true labels (draw, system)
-    system_weight: Floats  # Weight w of a system's answer (draw, system)
+    system_weight: Floats  # Weight w of a system's answer (draw, system, side)
     system_variance: Floats  # Mean over items of p (1 - p), p of being right (draw, system)
     by_truth: Floats  # Shares of two labels: right and true, and true (draw, 2, system, label)
 
@@ -89,6 +89,7 @@ class Judging(NamedTuple):
     same: Ints  # Index of each system in ``answers`` (system)
     n_given: Floats  # Number of labels that annotators gave each item (pattern)
     now: true.ChainState
+    drawn: true.Judged
 
 
 class Chain:
@@ -126,8 +127,6 @@ class Chain:
         """Set the parameters to a random point."""
         self.par = start(self.process, rng)
         self.state = started(rng.integers(2**64, dtype=np.uint64))
-        if self.judging is not None:
-            self.judging.now.stream[:] = mixed(self.state)
 
     def advance(self, first: int, n: int) -> None:
         """Run n sweeps, numbered from ``first``; sweeps of the warm-up have negative numbers."""
@@ -350,23 +349,14 @@ class Chain:
             self.state, votes, judging.items, now.truth, now.people,
             self.process.form.n_respondents, trace.accuracy[place],
         )  # fmt: skip
-        drawn = np.empty((4, len(now.independent)))
-        true.judge(
-            self.state, votes, judging.answers, now.truth, prior.weight, now.independent,
-            now.weight, now.elsewhere, *drawn,
-        )  # fmt: skip
-        kept_of = (
-            trace.system_accuracy, trace.correct, trace.system_weight, trace.system_variance
-        )  # fmt: skip
-        for values, of_each in zip(kept_of, drawn, strict=True):
-            values[place] = of_each[judging.same]
+        drawn, same = judging.drawn, judging.same
+        true.judge(self.state, votes, judging.answers, now.truth, prior.weight, now.systems, drawn)
+        trace.system_accuracy[place] = drawn.accuracy[same]
+        trace.correct[place] = drawn.correct[same]
+        trace.system_weight[place] = drawn.weight[same]
+        trace.system_variance[place] = drawn.variance[same]
         if trace.by_truth.size:
-            by_truth = np.empty((2, len(now.sides), 2))
-            true.count_by_truth(
-                now.stream, votes, judging.answers, now.truth, prior.weight, now.weight, now.sides,
-                by_truth,
-            )  # fmt: skip
-            trace.by_truth[place] = by_truth[:, judging.same]
+            trace.by_truth[place] = drawn.by_truth[:, same]
 
 
 def fill_tables(
@@ -398,7 +388,8 @@ def _judging(process: Process, votes: Votes, pattern: Ints) -> Judging | None:
     answers = true.answers(pattern, codes, NO_ANSWER, n_given, n_labels)
     items = true.difficulty(pattern, np.minimum(codes, n_labels), NO_ANSWER, n_given)
     now = true.room(n, n_labels, len(first))
-    return Judging(votes, process.errors, answers, items, same, n_given, now)
+    drawn = true.judged(n_labels, len(first))
+    return Judging(votes, process.errors, answers, items, same, n_given, now, drawn)
 
 
 def _seen(process: Process, votes: Votes) -> Votes:
@@ -455,7 +446,7 @@ def _trace(
         correlation=np.empty(judged[0]),
         majority=np.empty(judged[0]),
         system_accuracy=np.empty(judged),
-        system_weight=np.empty(judged),
+        system_weight=np.empty((*judged, true.sides(n))),
         system_variance=np.empty(judged),
         by_truth=np.empty((judged[0], 2, judged[1], n if n == 2 else 0)),
     )

@@ -17,7 +17,7 @@ logarithms have a standard deviation of .24. The prior is wider, because seven d
 _WEIGHT: Final = (-0.1, 1.2, 0.5, 3.5)
 """The prior of a system's weight w, from systems on the same data sets. Let w0 be the weight of a
 system that errs independently of annotators, limited to 0 to 3.5. Then w is uniform from -.1 w0 to
-1.2 w0, plus a normal error with standard deviation .5."""
+1.2 w0, plus a normal error with standard deviation .5. (Of two labels, see also `true_labels`.)"""
 
 
 def checked_errors(given: Any, above: float | None = None) -> Prior | None:

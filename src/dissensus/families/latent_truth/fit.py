@@ -21,6 +21,8 @@ from dissensus.sampling.design import near_guessing
 
 _EXCHANGED: Final = 0.05
 """A fit warns if labels are exchanged in more than this share of draws."""
+OTHER_MODELS: Final = ', or use symmetric_confusion, or pooling="complete"'
+"""End of advice that does not apply to fits of sets of labels."""
 _LOST: Final = 0.5
 """A fit warns of a label if, in more than this share of draws, another label is the most frequent
 response to it."""
@@ -173,7 +175,7 @@ def label_order(process: Process, confusion: Floats) -> dict[str, Any]:
             "In the posterior, annotators mostly give another label where these are true: "
             f"{shown(pairs)}. Either annotators err in this way, or the labels are switched, or "
             "the label is too rarely true to be estimated. Check `confusion` and `prevalence`, or "
-            'use symmetric_confusion, or pooling="complete".'
+            f"give known labels of some items{OTHER_MODELS}."
         )
     # R-hat does not detect chains that jump between two orders of labels.
     permuted = (np.sort(leading, axis=-1) == own).all(axis=-1) & (leading != own).any(axis=-1)
@@ -183,8 +185,7 @@ def label_order(process: Process, confusion: Floats) -> dict[str, Any]:
         warn_caller(
             f"In {share:.0%} of the draws (chain by chain {chains}) labels are switched: draws "
             "give the same label different meanings, and means and intervals mix them. Do not "
-            'report them; use symmetric_confusion, or pooling="complete", or known labels of some '
-            "items.",
+            f"report them; give known labels of some items{OTHER_MODELS}.",
             DesignWarning,
         )
     return {

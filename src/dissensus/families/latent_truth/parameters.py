@@ -114,9 +114,11 @@ def named(process: Process, trace: Trace) -> dict[str, xr.DataArray]:
         add("system_accuracy", trace.system_accuracy if judged else by_labels, SYSTEM)
         add("system_correct", trace.correct, SYSTEM)
         if judged:
-            add("system_weight", trace.system_weight, SYSTEM)
             add("system_doubt", trace.system_variance, SYSTEM)
-            if trace.by_truth.size:
+            if form.n_labels > 2:  # all answers of a system have the same weight
+                add("system_weight", trace.system_weight[..., 0], SYSTEM)
+            else:
+                add("system_weight", trace.system_weight, SYSTEM, LABEL)
                 add("system_hits", trace.by_truth[:, :, 0], SYSTEM, LABEL)
                 add("system_prevalence", trace.by_truth[:, :, 1], SYSTEM, LABEL)
     if form.terms:

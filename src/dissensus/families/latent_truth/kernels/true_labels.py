@@ -12,6 +12,9 @@ answer s adds the weight w:
 
     p(z | labels, s)  ~  p(z | labels)^(m / n) e^(w [z = s]).
 
+A system may err on one side: of two labels, the weights of its answers are w + d and w - d, with d
+from a normal distribution. Without known true labels, d is drawn from this distribution.
+
 On items that only systems labelled, a system is assumed to be right as often as on labelled items
 on which it gave the same answer, and a similar share of the other systems gave this answer too. On
 these items, annotators are assumed to be right as often as on labelled items on which systems agree
@@ -28,7 +31,7 @@ import numpy as np
 
 from dissensus.families.latent_truth.kernels.states import known_label, log_sigmoid
 from dissensus.kernels.compiled import Inner, inner, kernel, named_after
-from dissensus.kernels.random import State, started, uniform
+from dissensus.kernels.random import State, uniform
 from dissensus.kernels.slices import slicer
 from dissensus.kernels.special import log_plus
 from dissensus.kernels.types import Floats, Ints
@@ -43,6 +46,10 @@ _LABELS: Final = 4.0
 """Weight of the prior that an annotator is as accurate as all annotators together, in labels."""
 GROUPS: Final = 4
 """Number of groups of items, by the share of other systems that gave a system's answer."""
+_APART: Final = 0.7
+"""Standard deviation of d: of two labels, the weights of a system's answers are w + d and w - d.
+(`docs/validation.md`, "Sensitivity and specificity": with 1, accuracies have wider intervals
+without more coverage; with less, rates of systems that err on one side have less coverage.)"""
 _OF_GROUPS: Final = 2.0
 """Weight, in items, of the prior that answers in a group are right as often as in all groups."""
 _OF_ANSWERS: Final = 4.0
@@ -84,18 +91,36 @@ class Prior(NamedTuple):
     independently of annotators."""
 
 
+class Systems(NamedTuple):
+    """State of the chain about systems."""
+
+    independent: Floats  # Logit of a system's accuracy if it errs independently (system)
+    weight: Floats  # Standard normal numbers that determine w, and d (system, 2 or 3)
+    elsewhere: Floats
+    """How often a system is right: on all items, and on the items of each group (system, 1 +
+    group)."""
+
+
+class Judged(NamedTuple):
+    """A draw of what is known of systems. Each of two labels is a side; more labels have one."""
+
+    accuracy: Floats  # On new items (system)
+    correct: Floats  # Share of the answered items on which the system is right (system)
+    weight: Floats  # Weight of an answer (system, side)
+    variance: Floats
+    """Mean over the answered items of p (1 - p), p the probability that the answer is right
+    (system)."""
+    by_truth: Floats
+    """Of two labels: shares of the answered items with this true label, on which the system is
+    right, and in all (2, system, label)."""
+
+
 class ChainState(NamedTuple):
     """State of the chain; each draw overwrites it."""
 
     correlation: Floats  # Number with a standard normal prior that determines the correlation (1)
-    independent: Floats  # Logit of a system's accuracy if it errs independently (system)
-    weight: Floats  # Numbers with standard normal priors that determine w (system, 2)
     truth: Floats  # Probability that each label is true (pattern, label)
-    elsewhere: Floats
-    """How often a system is right: on all items, and on the items of each group (system, 1 +
-    group)."""
-    sides: Floats  # Logits of a system's rates of right answers to each of two labels (system, 2)
-    stream: State  # Random numbers for ``sides``, which therefore change no other draws
+    systems: Systems
     people: Floats
     """How often a label is right, and how often an item's majority label is: on all items, and on
     the items of each group of `Difficulty` (2, 1 + group)."""
@@ -103,11 +128,28 @@ class ChainState(NamedTuple):
 
 def room(n_patterns: int, n_labels: int, n_systems: int) -> ChainState:
     """Return the initial state of a chain."""
+    n_sides = sides(n_labels)
     return ChainState(
-        correlation=np.zeros(1), independent=np.ones(n_systems), weight=np.zeros((n_systems, 2)),
-        truth=np.empty((n_patterns, n_labels)), elsewhere=np.full((n_systems, 1 + GROUPS), 0.5),
-        sides=np.ones((n_systems, 2)), stream=started(1), people=np.full((2, 2 + GROUPS), 0.5),
+        correlation=np.zeros(1), truth=np.empty((n_patterns, n_labels)),
+        systems=Systems(
+            np.ones(n_systems), np.zeros((n_systems, 2 if n_sides == 1 else 3)),
+            np.full((n_systems, 1 + GROUPS), 0.5),
+        ),
+        people=np.full((2, 2 + GROUPS), 0.5),
     )  # fmt: skip
+
+
+def judged(n_labels: int, n_systems: int) -> Judged:
+    """Return room for a draw of what is known of systems."""
+    by_side = n_systems, sides(n_labels)
+    one = (n_systems,)
+    return Judged(np.empty(one), np.empty(one), np.empty(by_side), np.empty(one),
+                  np.empty((2, *by_side)))  # fmt: skip
+
+
+def sides(n_labels: int) -> int:
+    """Return the number of different weights of a system's answers."""
+    return 2 if n_labels == 2 else 1
 
 
 def answers(pattern: Ints, codes: Ints, missing: int, n_given: Floats, n_labels: int) -> Answers:
@@ -349,11 +391,14 @@ def _chance(truth: Floats, p: int, label: int) -> float:
 
 
 @inner
-def _weight(x: Floats, log_odds: float, prior: Floats) -> float:
-    """Return the weight w of a system's answer, given the two numbers ``x`` that determine it."""
+def _weight(x: Floats, log_odds: float, prior: Floats, label: int) -> float:
+    """Return the weight of an answer, given the two or three numbers ``x`` that determine it."""
     log_odds = min(max(log_odds, 0.0), prior[3])
     share = 0.5 * math.erfc(-x[0] / math.sqrt(2.0))
-    return (prior[0] + (prior[1] - prior[0]) * share) * log_odds + prior[2] * x[1]
+    weight = (prior[0] + (prior[1] - prior[0]) * share) * log_odds + prior[2] * x[1]
+    if len(x) > 2:
+        weight += _APART * (x[2] if label == 0 else -x[2])
+    return weight
 
 
 @inner
@@ -365,12 +410,12 @@ def _log_answers(
     out = 0.0
     if len(votes.known) == 0:
         return out
-    weight = _weight(x, log_odds, prior)
+    weight = _weight(x, log_odds, prior, 0), _weight(x, log_odds, prior, 1)
     for c in range(first, last):
         p, y = answers.pattern[c], answers.label[c]
         q = _chance(truth, p, y)
         if votes.known[p] >= 0 and q > 0.0 and answers.labelled[c] > 0:
-            yes, no = math.log(q) + weight, math.log1p(-q)
+            yes, no = math.log(q) + weight[min(y, 1)], math.log1p(-q)
             observed = yes if votes.known[p] == y else no
             out += answers.n_items[c] * (observed - log_plus(yes, no))
     return out
@@ -464,131 +509,66 @@ def _draw_elsewhere(
 
 @kernel
 def judge(
-    state: State, votes: Votes, answers: Answers, truth: Floats, prior: Floats,
-    independent: Floats, x: Floats, mean: Floats, accuracy: Floats, correct: Floats,
-    weight: Floats, variance: Floats,
+    state: State, votes: Votes, answers: Answers, truth: Floats, prior: Floats, now: Systems,
+    out: Judged,
 ) -> None:  # fmt: skip
-    """Write draws of each system's accuracy on new items, and of its weight.
-
-    ``correct`` is the share of the answered items on which the system is right. ``variance`` is the
-    mean over these items of p (1 - p), with p the probability that the system's answer is right.
-    """
-    n_labels = truth.shape[1]
+    """Write draws of each system's accuracy on new items, its weights, and its right answers."""
+    n_labels, n_sides = truth.shape[1], out.weight.shape[1]
     shape = (GROUPS, n_labels)
     hits, seen, elsewhere = np.empty(shape), np.empty(shape), np.empty(shape)
-    for s in range(len(accuracy)):
-        first, last = answers.start[s], answers.start[s + 1]
-        independent[s] = _slice_independent(
-            state, independent[s], 1.0, votes, answers, truth, first, last, prior, x[s]
+    odds = np.empty(n_sides)
+    out.by_truth[:] = 0.0
+    for s in range(len(now.independent)):
+        first, last, x = answers.start[s], answers.start[s + 1], now.weight[s]
+        now.independent[s] = _slice_independent(
+            state, now.independent[s], 1.0, votes, answers, truth, first, last, prior, x
         )
-        log_odds = independent[s] + math.log(max(n_labels - 1.0, 1.0))
+        log_odds = now.independent[s] + math.log(max(n_labels - 1.0, 1.0))
         for _ in range(_SWEEPS):
-            _slice_weight(state, x[s], log_odds, prior, votes, answers, truth, first, last)
-        weight[s] = _weight(x[s], log_odds, prior)
-        right, uncertain, total, unseen, odds = 0.0, 0.0, 0.0, 0, math.exp(weight[s])
+            _slice_weight(state, x, log_odds, prior, votes, answers, truth, first, last)
+        for j in range(n_sides):
+            out.weight[s, j] = _weight(x, log_odds, prior, j)
+            odds[j] = math.exp(out.weight[s, j])
+        uncertain, total, all_right, unseen = 0.0, 0.0, 0.0, False
         hits[:] = 0.0
         seen[:] = 0.0
-        for c in range(first, last):
-            p, y, n = answers.pattern[c], answers.label[c], answers.n_items[c]
-            total += n
-            if answers.labelled[c] == 0 and known_label(votes, p) < 0:
-                unseen += n
-                continue
-            q = _chance(truth, p, y)
-            share = q * odds / (q * odds + 1.0 - q)
-            hit = _draw_hits(state, votes, answers, c, share)
-            right += hit
-            uncertain += n * share * (1.0 - share)
-            if y < n_labels:
-                hits[answers.group[c], y] += hit
-                seen[answers.group[c], y] += n
-        if unseen > 0:
-            _draw_elsewhere(state, hits, seen, mean[s], elsewhere)
-            for c in range(first, last):
-                y, n = answers.label[c], answers.n_items[c]
-                if answers.labelled[c] > 0 or known_label(votes, answers.pattern[c]) >= 0:
-                    continue
-                share = elsewhere[answers.group[c], y] if y < n_labels else 0.0
-                right += binomial(state, n, share)
-                uncertain += n * share * (1.0 - share)
-        correct[s] = right / total if total > 0.0 else np.nan
-        accuracy[s] = _draw_share(state, 0.5 + right, 0.5 + total - right)
-        variance[s] = uncertain / total if total > 0.0 else np.nan
-
-
-@inner
-def _log_side(
-    logit: float, k: int, rest: float, votes: Votes, answers: Answers, truth: Floats,
-    first: int, last: int,
-) -> float:  # fmt: skip
-    """Return the log density of the logit of P(answer k | true label k), with a uniform prior.
-
-    There are two labels; ``rest`` is the logit of the other label. The system errs independently.
-    """
-    out = log_sigmoid(logit) + log_sigmoid(-logit)
-    # Probabilities, not their logarithms: one logarithm for each cell takes a quarter of the time.
-    given = np.empty((2, 3))  # (true label, answer); the third answer is never right
-    for y in range(3):
-        given[k, y] = _share_of(logit if y == k else -logit)
-        given[1 - k, y] = _share_of(rest if y == 1 - k else -rest)
-    for c in range(first, last):
-        p, y, n = answers.pattern[c], min(answers.label[c], 2), answers.n_items[c]
-        known, q = known_label(votes, p), _chance(truth, p, k)
-        if known >= 0:
-            out += n * math.log(given[known, y])
-        elif answers.labelled[c] > 0:
-            out += n * math.log(q * given[k, y] + (1.0 - q) * given[1 - k, y])
-    return out
-
-
-_slice_side = slicer(_log_side)
-
-
-@kernel
-def count_by_truth(
-    state: State, votes: Votes, answers: Answers, truth: Floats, prior: Floats, x: Floats,
-    sides: Floats, out: Floats,
-) -> None:  # fmt: skip
-    """Write shares of the items of a system (2, system, label), of two labels.
-
-    These are the items with this true label on which the system is right, and all items with this
-    true label. A system that errs on one side has different weights for its two answers.
-    """
-    hits, seen, odds, elsewhere = np.empty(2), np.empty(2), np.empty(2), np.empty(2)
-    out[:] = 0.0
-    for s in range(len(sides)):
-        first, last = answers.start[s], answers.start[s + 1]
-        for k in range(2):
-            sides[s, k] = _slice_side(
-                state, sides[s, k], 1.0, k, sides[s, 1 - k], votes, answers, truth, first, last
-            )
-        for y in range(2):
-            log_odds = log_sigmoid(sides[s, y]) - log_sigmoid(-sides[s, 1 - y])
-            odds[y] = math.exp(_weight(x[s], log_odds, prior))
-        hits[:], seen[:], total = 0.0, 0.0, 0.0
-        for unseen in range(2):  # items without labels last: their share of hits is that of others
-            for y in range(2):
-                elsewhere[y] = _draw_share(state, 0.5 + hits[y], 0.5 + seen[y] - hits[y])
+        for without in range(2):  # items without labels last: they are right as often as the others
+            if without:
+                if not unseen:
+                    break
+                _draw_elsewhere(state, hits, seen, now.elsewhere[s], elsewhere)
             for c in range(first, last):
                 p, y, n = answers.pattern[c], answers.label[c], answers.n_items[c]
-                known = known_label(votes, p)
-                if (answers.labelled[c] == 0 and known < 0) != (unseen == 1):
+                known, g = known_label(votes, p), answers.group[c]
+                if (answers.labelled[c] == 0 and known < 0) != (without == 1):
+                    unseen = True
                     continue
                 total += n
-                if y > 1:  # an answer that is never right
-                    second = n * known if known >= 0 else binomial(state, n, _chance(truth, p, 1))
-                    out[1, s, 0] += n - second
-                    out[1, s, 1] += second
+                j = y if n_sides == 2 else 0
+                if y >= n_labels:  # an answer that is never right
+                    if n_sides == 2:
+                        ones = n * known if known >= 0 else binomial(state, n, _chance(truth, p, 1))
+                        out.by_truth[1, s, 0] += n - ones
+                        out.by_truth[1, s, 1] += ones
                     continue
                 q = _chance(truth, p, y)
-                share = elsewhere[y] if unseen else q * odds[y] / (q * odds[y] + 1.0 - q)
+                share = elsewhere[g, y] if without else q * odds[j] / (q * odds[j] + 1.0 - q)
                 hit = _draw_hits(state, votes, answers, c, share)
-                hits[y] += hit
-                seen[y] += n
-                out[0, s, y] += hit
-                out[1, s, y] += hit
-                out[1, s, 1 - y] += n - hit
-        out[:, s] /= total if total > 0.0 else np.nan
+                all_right += hit
+                uncertain += n * share * (1.0 - share)
+                if not without:
+                    hits[g, y] += hit
+                    seen[g, y] += n
+                out.by_truth[0, s, j] += hit
+                out.by_truth[1, s, j] += hit
+                out.by_truth[1, s, n_sides - 1 - j] += n - hit
+        whole = total if total > 0.0 else np.nan
+        out.correct[s] = all_right / whole
+        out.accuracy[s] = _draw_share(state, 0.5 + all_right, 0.5 + total - all_right)
+        out.variance[s] = uncertain / whole
+        for k in range(2):
+            for j in range(n_sides):
+                out.by_truth[k, s, j] /= whole
 
 
 @inner
