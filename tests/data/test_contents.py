@@ -17,6 +17,15 @@ def test_counts_in_words(votes):
     assert lines["kind"].startswith("nominal (inferred")
 
 
+def test_strata_are_counted_and_their_spelling_is_checked():
+    table = {"item": [1, 1, 2, 3], "annotator": list("abab"), "label": list("xyxy"),
+             "part": ["law", "law", "law", "Law "]}  # fmt: skip
+    ann = dx.annotations(table, stratum="part")
+    assert dict(describe_annotations(ann))["strata, with items"] == "2: Law  1, law 2"
+    (warning,) = name_warnings(ann)
+    assert warning.startswith("Strata that differ only in capitals or blanks: 'Law ', 'law'")
+
+
 def test_rankings_count_as_one_statement_each(rankings):
     lines = dict(describe_annotations(rankings[0]))
     assert lines["annotators per item"] == "2 to 3, median 2.5"

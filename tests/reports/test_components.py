@@ -148,7 +148,8 @@ def test_annotators_in_several_pools_are_warned_of(evaluation, people, expected)
         {"annotator_code": ("annotation", list(people)), "label_code": ("annotation", [0] * 6),
          "pool_code": ("annotation", [0, 0, 0, 1, 1, 1]),
          "item_code": ("annotation", [0, 0, 1, 0, 0, 1])},
-        {"pool": ["a", "b"], "item": [0, 1], "annotator": range(6)},
+        {"pool": ["a", "b"], "item": [0, 1], "annotator": range(6), "label": ["x"]},
+        {"kind": "nominal"},
     )  # fmt: skip
     result = [spoken(*topic) for topic in checks.cautions(tree) if topic[0] == "in_several_pools"]
     assert [text[: len(expected or "")] for text in result] == ([expected] if expected else [])

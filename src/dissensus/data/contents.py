@@ -16,7 +16,18 @@ from dissensus.data.pairs import system_groups
 from dissensus.data.prediction_schema import rows_of_probabilities
 from dissensus.data.predictions import has_numbers, predicted_numbers
 from dissensus.data.rows import ranking_code, statements_per, voices_per
-from dissensus.dims import ANNOTATION, ANNOTATOR, ELEMENT, ITEM, LABEL, POSITION, SYSTEM, VOTE
+from dissensus.dims import (
+    ANNOTATION,
+    ANNOTATOR,
+    ELEMENT,
+    ITEM,
+    LABEL,
+    POOL,
+    POSITION,
+    STRATUM,
+    SYSTEM,
+    VOTE,
+)  # fmt: skip
 from dissensus.errors import brief, folded, misspelt, shown
 from dissensus.kernels.types import Array, Ints
 from dissensus.wording import listed, percent
@@ -60,6 +71,10 @@ def annotation_contents(annotations: xr.Dataset) -> dict[str, Any]:
         out["rankings_with_ties"] = _tied(annotations)
     if "confidence" in annotations:
         out["confidence"] = _quartiles(annotations["confidence"])
+    if "stratum_code" in annotations:
+        names = annotations[STRATUM].to_numpy()
+        count = np.bincount(annotations["stratum_code"].to_numpy(), minlength=len(names))
+        out["items_per_stratum"] = dict(zip(names.tolist(), count.tolist(), strict=True))
     return out
 
 
@@ -249,7 +264,8 @@ def name_warnings(data: xr.Dataset, predictions: xr.Dataset | None = None) -> li
     ["Annotators that differ only in capitals or blanks: 'ann', 'Ann '. They count ..."]
     """
     out = []
-    named = {dim: data[dim] for dim in (ITEM, ANNOTATOR, SYSTEM) if dim in data.coords}
+    dims = (ITEM, ANNOTATOR, SYSTEM, STRATUM, POOL)
+    named = {dim: data[dim] for dim in dims if dim in data.coords}
     if predictions is not None:
         named[SYSTEM] = predictions[SYSTEM]
     for dim, values in named.items():
@@ -257,8 +273,9 @@ def name_warnings(data: xr.Dataset, predictions: xr.Dataset | None = None) -> li
             continue
         names = [name for name in values.to_numpy().tolist() if isinstance(name, str)]
         if alike := respelled(names):
+            several = "Strata" if dim == STRATUM else f"{dim.capitalize()}s"
             out.append(
-                f"{dim.capitalize()}s that differ only in capitals or blanks: "
+                f"{several} that differ only in capitals or blanks: "
                 f"{shown(alike, _SHOWN)}. They count as different names. Write them alike"
             )
     return out
@@ -509,7 +526,9 @@ def left_out(
     alone = items_on_one_side(items, predicted)
     out = []
     if dropped := predictions.attrs.get("items_dropped"):
-        out.append(f"Left out: {dropped} items without a prediction of every system")
+        out.append(
+            f"Left out: all predictions for {dropped} items that some system did not predict"
+        )
     if alone and len(alone.annotated) < len(items):
         respelled = respelled_item(items, predicted, sources)
         out.append(". ".join(filter(None, (f"Left out: {alone}", respelled))))

@@ -45,6 +45,11 @@ def annotation_lines(contents: Mapping[str, Any]) -> Lines:
     if alone:
         text = f"{alone:,}: no disagreement can be observed there"
         out.append(("items with one annotator", text))
+    if "items_per_stratum" in contents:
+        count = contents["items_per_stratum"]
+        each = ", ".join(f"{short(name, 40)} {n:,}" for name, n in list(count.items())[:_LABELS])
+        more = f", {len(count) - _LABELS} more" if len(count) > _LABELS else ""
+        out.append(("strata, with items", f"{len(count)}: {each}{more}"))
     if "labels" in contents:
         of_sets = contents["kind"] == "set"  # an answer can have several labels
         count = contents["labels"]

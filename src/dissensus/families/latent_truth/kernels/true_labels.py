@@ -142,9 +142,8 @@ def room(n_patterns: int, n_labels: int, n_systems: int) -> ChainState:
 def judged(n_labels: int, n_systems: int) -> Judged:
     """Return room for a draw of what is known of systems."""
     by_side = n_systems, sides(n_labels)
-    one = (n_systems,)
-    return Judged(np.empty(one), np.empty(one), np.empty(by_side), np.empty(one),
-                  np.empty((2, *by_side)))  # fmt: skip
+    accuracy, correct, variance = np.empty((3, n_systems))
+    return Judged(accuracy, correct, np.empty(by_side), variance, np.empty((2, *by_side)))
 
 
 def sides(n_labels: int) -> int:
