@@ -38,7 +38,11 @@ exponent in the first formula then has a coefficient for each term:
 A positive coefficient means "right more often", for covariates of annotators and of items alike:
 it makes an annotator abler, or an item *easier*. Covariates are centred over the labels.
 Abilities, difficulties, their spreads and the mean ability are for annotators and items with
-average covariates. ``accuracy`` includes the covariates. With neither a known truth nor guessing,
+average covariates. ``accuracy`` includes the covariates. With guessing, a coefficient is about the
+log odds of knowing the label, which change more than those of being right. If truths are unknown
+and items about equally hard, coefficients are then too large: by a quarter in seven simulated
+studies of 200 items with five labels each (coverage of 89 % intervals .57; .90 of `dawid_skene`
+with the same formula, about being right). With neither a known truth nor guessing,
 do not use covariates: other truths with other signs of coefficients fit small studies about as
 well, and chains stay with one of them (r-hat shows it).
 

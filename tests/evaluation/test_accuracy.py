@@ -256,6 +256,22 @@ def test_rates_are_of_the_truth_and_not_of_the_panel():
                             data["estimated_accuracy"])  # fmt: skip
 
 
+def test_answers_that_annotators_cannot_give_are_wrong_for_both_labels():
+    """All true labels are known: of the ill, half are found, and of the others a third."""
+    truth = pd.Series(["ill"] * 20 + ["well"] * 30)
+    rng = np.random.default_rng(1)
+    given = np.where(rng.random((50, 3)) < 0.8, truth.to_numpy()[:, None], "ill")
+    ann = dx.from_matrix(given, kind="nominal")
+    label = ["ill"] * 10 + ["unsure"] * 10 + ["well"] * 10 + ["unsure"] * 15 + ["ill"] * 5
+    pred = dx.predictions({"item": range(50), "system": ["A"] * 50, "label": label})
+    with pytest.warns(dx.DissensusWarning, match="count as wrong"):
+        evaluation = dx.evaluate(ann, pred, positive="ill", truth=truth, question="truth", **QUIET)
+    data = evaluation["accuracy"].to_dataset().sel(system="A", scope="these items")
+    np.testing.assert_allclose(data["estimated_sensitivity"], 1 / 2)
+    np.testing.assert_allclose(data["estimated_specificity"], 1 / 3)
+    np.testing.assert_allclose(data["estimated_accuracy"], 20 / 50)
+
+
 def test_annotators_are_held_against_the_majority_of_the_others():
     ann = dx.from_matrix([["x", "x", "y"], ["z", "x", "x"]])
     result = of_majority(ann, None)

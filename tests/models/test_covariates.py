@@ -277,6 +277,17 @@ def test_a_category_is_compared_with_the_first_of_its_order():
     assert list(model.coords["term"]) == ["group[a]"]
 
 
+def test_a_category_for_each_item_is_warned_of():
+    ann, known = study("gaussian")
+    items = known["items"].assign(own=lambda table: "of " + table["item"])
+    with pytest.warns(dx.DesignWarning, match="Each item has its own value of 'own'.*effects of"):
+        crossed_effects.build(ann, formula="~ own", items=items)
+    codes = [str(k % 3) for k in range(len(items))]
+    category = items.assign(code=pd.Categorical(codes))  # digits may name categories
+    model = crossed_effects.build(ann, formula="~ code", items=category)
+    assert list(model.coords["term"]) == ["code[1]", "code[2]"]
+
+
 def test_terms_that_follow_from_others_are_named():
     x = np.array([[1.0, 0.0, 2.0], [2.0, 1.0, 4.0], [3.0, 0.0, 6.0], [4.0, 5.0, 8.0]])
     assert aliased(x, np.zeros(4, dtype=int)) == [2]
@@ -330,6 +341,9 @@ REFUSED = [
     (with_items(pd.concat([TABLE, TABLE.iloc[:1]])), "one row for each item.*several for 'i0'"),
     (with_items(TABLE.rename(columns={"item": "id"})), "items: expected a table with a column"),
     (with_items(TABLE.assign(words=[1.0, None, 2.0])), "'words' is missing for 1 item .'i1'."),
+    (with_items(TABLE.assign(words=["x"] * 3)), "one value for all items with labels, 'x': leave"),
+    (with_items(TABLE.assign(words=["1", "2.5", "30"])),
+     r"text that looks like numbers \('1', '2.5', '30'\): convert it.*pd.to_numeric"),
     (with_items([1, 2]), "expected a dataframe"),
     (with_formula("~ words", priors={"coefficient": ("half_t", 1)}), r"priors\['coefficient'\]"),
 ]  # fmt: skip

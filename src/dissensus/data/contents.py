@@ -27,7 +27,7 @@ from dissensus.dims import (
     STRATUM,
     SYSTEM,
     VOTE,
-)  # fmt: skip
+)
 from dissensus.errors import brief, folded, misspelt, shown
 from dissensus.kernels.types import Array, Ints
 from dissensus.wording import listed, percent

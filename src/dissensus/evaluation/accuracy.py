@@ -465,18 +465,15 @@ def true_rates(
 
     There are two of each: for these items, and for new items, from Beta(1/2, 1/2) and the counts of
     right and wrong answers on these. A rate for these items is NaN if no item counts in some draw.
+    Answers that annotators cannot give are wrong.
     """
     code = posterior[LABEL].to_numpy().tolist().index(positive)
     n = (answers >= 0).sum(ITEM)
-    share = (answers == code).sum(ITEM) / n  # of positive answers
-    is_true, hits = (posterior[f"system_{name}"][..., code] for name in ("prevalence", "hits"))
-    counts = {
-        "sensitivity": (hits, is_true - hits),
-        "specificity": (1.0 - is_true - share + hits, share - hits),
-    }
     out = {}
-    for name, parts in counts.items():
-        right, wrong = (part.drop_vars(LABEL).transpose(*SAMPLE, SYSTEM) for part in parts)
+    for name, label in (("sensitivity", code), ("specificity", 1 - code)):
+        of_label = posterior.isel({LABEL: label}, drop=True)
+        right = of_label["system_hits"].transpose(*SAMPLE, SYSTEM)
+        wrong = of_label["system_prevalence"].transpose(*SAMPLE, SYSTEM) - right
         all_items = right + wrong
         these_items = (right / all_items).where((all_items > 0.0).all(SAMPLE))
         new_items = right.copy(data=rng.beta(*(0.5 + (x * n).clip(0.0) for x in (right, wrong))))

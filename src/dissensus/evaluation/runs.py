@@ -241,8 +241,12 @@ def _leave_out_undefined(groups: Groups, silent: tuple[str, ...]) -> None:
             continue
         warnings.warn(
             f"{metric_title(str(name))} is left out: it is undefined in some draws for "
-            f"{shown(scoring.undefined_for(draws[name]))}, because all predicted numbers are the "
-            "same, or no item has the label.",
+            f"{shown(scoring.undefined_for(draws[name]))}, because "
+            + (
+                "all its numbers are the same."
+                if name == CORRELATION
+                else "no item has the label that it is about."
+            ),
             DissensusWarning,
             stacklevel=2,
         )

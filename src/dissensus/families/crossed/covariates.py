@@ -13,7 +13,7 @@ import xarray as xr
 
 from dissensus.data import frames, tables
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POOL, TERM
-from dissensus.errors import ArgumentError, brief, resembling, shown
+from dissensus.errors import ArgumentError, DesignWarning, brief, resembling, shown, warn_caller
 from dissensus.kernels.types import Array, Floats, Ints
 
 INTERCEPT = "Intercept"
@@ -184,6 +184,7 @@ def _columns(variables: list[str], annotations: xr.Dataset, items: Any, annotato
             table, place = sides[table_dims[0]]
             out[name] = table_dims[0], _column(table[name]).iloc[place]
             wrong += _missing(name, *out[name], annotations)
+            wrong += _unusable(name, *out[name], annotations)
         elif table_dims:
             wrong.append(f"{name!r} is a column of both items= and annotators=: rename one of them")
         elif name not in _ENCODINGS:
@@ -257,6 +258,35 @@ def _missing(name: str, dim: str, values: pd.Series[Any], annotations: xr.Datase
         yield (
             f"{name!r} is missing for {len(affected)} {dim}{'s' if len(affected) > 1 else ''} "
             f"({shown(affected)}): fill in the values, or remove the labels of {dim}s without one"
+        )
+
+
+_FEW: Final = 2
+"""Text that looks like numbers is taken for categories if it has at most so many values."""
+
+
+def _unusable(
+    name: str, dim: str, values: pd.Series[Any], annotations: xr.Dataset
+) -> Iterator[str]:
+    """Yield what is wrong with categories; warn if each item or annotator has its own."""
+    if pd.api.types.is_numeric_dtype(values):
+        return
+    used = values.iloc[np.unique(annotations[f"{dim}_code"].to_numpy())].dropna()
+    known = used.unique().tolist()
+    if len(known) == 1:
+        yield f"{name!r} has one value for all {dim}s with labels, {known[0]!r}: leave it out"
+    is_text = not isinstance(values.dtype, pd.CategoricalDtype)
+    if is_text and len(known) > _FEW and pd.to_numeric(used, errors="coerce").notna().all():
+        yield (
+            f"{name!r} is text that looks like numbers ({shown(known, 3)}): convert it, "
+            f"table[{name!r}] = pd.to_numeric(table[{name!r}]), or, if these are names of "
+            f'categories, table[{name!r}].astype("category")'
+        )
+    elif len(known) > _FEW and len(known) == len(used):
+        warn_caller(
+            f"Each {dim} has its own value of {name!r} ({shown(known, 3)}): the labels do not tell "
+            f"its coefficients from the effects of {dim}s. Leave it out, or join values.",
+            DesignWarning,
         )
 
 
