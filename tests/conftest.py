@@ -43,7 +43,7 @@ a run of their own in CI."""
 
 _ALWAYS = {"calibration"}
 """Folders of long tests that every run of CI has; of the others it has one part."""
-_PARTS = 10
+_PARTS = 20
 
 _OF_DESIGNS = "ignore::dissensus.errors.DesignWarning"
 _SMALL = _LONG | {
