@@ -45,6 +45,7 @@ def test_odds_of_every_item_are_as_many_times_what_they_were(make, k):
     theta = make.theta(5, n_items=200, chains=2, draws=4000)
     theta = (theta**0.2).pipe(lambda x: x / x.sum("label"))  # often close
     theta = theta.copy(data=np.random.default_rng(1).permuted(theta.values, axis=1))
+    theta /= theta.sum("label")
     pred = make.lists(5, theta, ties=False)
     plain, actual = (
         dx.top_k_accuracy(theta, pred, k, per_item=True, insight=of(given, "s", "t")).mean(DRAWS)
