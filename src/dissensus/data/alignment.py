@@ -171,23 +171,28 @@ def between_labels(predicted: Array, labels: Array) -> PredictionError | None:
     )  # fmt: skip
 
 
+def unlike_labels(predicted: Array, labels: Array) -> PredictionError | None:
+    """Return the error that no predicted label is in the label space, or some lie between."""
+    if len(predicted) and (tables.match(predicted, labels) < 0).all():
+        return no_common_label(predicted, labels)
+    return between_labels(predicted, labels)
+
+
 def check_labels(
     predictions: xr.Dataset, labels: Array, consequence: str = " count as wrong"
 ) -> Ints:
     """Return the codes of predicted labels that are outside the label space ``labels``.
 
-    Warn if some predicted labels are outside, and raise if all are. ``consequence`` completes the
-    sentence of the warning.
+    Warn if some predicted labels are outside, and raise the error of `unlike_labels`.
+    ``consequence`` completes the sentence of the warning.
     """
     vocabulary, code = predictions[LABEL].to_numpy(), predictions["label_code"].to_numpy()
     times = np.bincount(code[code >= 0], minlength=len(vocabulary))
     used = np.flatnonzero(times)
-    problem = between_labels(vocabulary[used], labels)
+    problem = unlike_labels(vocabulary[used], labels)
     if problem is not None:
         raise problem
     stray = used[tables.match(vocabulary[used], labels) < 0]
-    if len(stray) and len(stray) == len(used):
-        raise no_common_label(vocabulary[stray], labels)
     if len(stray):
         names = list(vocabulary[stray])
         warn_caller(

@@ -11,10 +11,9 @@ from dissensus.data import tables
 from dissensus.data.alignment import (
     SOURCES,
     Sources,
-    between_labels,
-    no_common_label,
     predicted_labels,
     unlike_items,
+    unlike_labels,
 )
 from dissensus.dims import ELEMENT, ITEM, LABEL
 from dissensus.errors import AnnotationError, PredictionError, shown
@@ -121,9 +120,7 @@ def _unlike_labels(annotations: xr.Dataset, predictions: xr.Dataset) -> Predicti
         predictions = predictions.isel({ITEM: place[place >= 0]})
     predicted = predicted_labels(predictions)
     labels = annotations[ELEMENT if ELEMENT in annotations.coords else LABEL].to_numpy()
-    if len(predicted) and (tables.match(predicted, labels) < 0).all():
-        return no_common_label(predicted, labels)
-    return between_labels(predicted, labels)
+    return unlike_labels(predicted, labels)
 
 
 def _one_cluster(annotations: xr.Dataset) -> AnnotationError | None:

@@ -106,11 +106,10 @@ def typed_labels(column: pd.Series[Any], name: str, options: ReadOptions) -> pd.
     kind="continuous" text is read later. Without kind= and labels=, annotations must not mix
     numbers and text.
     """
+    distinct = [str(text) for text in column.dropna().unique()]
     if _stays_text(options):
-        distinct = [str(text) for text in column.dropna().unique()]
         whole = bool(distinct) and all(map(_WHOLE.match, distinct))
         return column.astype("float64") if whole and options.kind == "nominal" else column
-    distinct = [str(text) for text in column.dropna().unique()]
     if not all(text.strip() for text in distinct):  # a later check refuses and counts blanks
         return column
     infers = options.kind is None and options.labels is None

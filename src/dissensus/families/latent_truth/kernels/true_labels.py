@@ -132,7 +132,7 @@ def room(n_patterns: int, n_labels: int, n_systems: int) -> ChainState:
     return ChainState(
         correlation=np.zeros(1), truth=np.empty((n_patterns, n_labels)),
         systems=Systems(
-            np.ones(n_systems), np.zeros((n_systems, 2 if n_sides == 1 else 3)),
+            np.ones(n_systems), np.zeros((n_systems, 1 + n_sides)),
             np.full((n_systems, 1 + GROUPS), 0.5),
         ),
         people=np.full((2, 2 + GROUPS), 0.5),
